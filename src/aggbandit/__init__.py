@@ -1,0 +1,1 @@
+"""Online Markov decision processes with aggregate bandit feedback."""

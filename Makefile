@@ -1,0 +1,50 @@
+# One command builds the book, one command tests it. `make` alone lists what there is.
+# Needed beforehand: Python 3.11 or later, make and git; `make test` also wants a Chromium or Chrome.
+
+PYTHON ?= python3
+UV     := uv==0.13.9
+BIN    := .venv/bin
+READY  := .venv/ready
+BOOK   := $(BIN)/python book/_tools
+
+.DEFAULT_GOAL := help
+.PHONY: help book serve lab execute test quick lint clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+book: $(READY)  ## build the book to _build/html (EXECUTE=1 runs every chapter first)
+	@$(if $(EXECUTE),$(BOOK)/execute.py)
+	@$(BOOK)/assets.py _build/assets
+	@$(BOOK)/build.py
+
+serve: $(READY)  ## serve the built book to this machine on a free port
+	@$(BOOK)/serve.py
+
+lab: $(READY)  ## open the chapters in JupyterLab
+	@$(BIN)/jupyter lab --notebook-dir=book
+
+execute: $(READY)  ## run every chapter again, in place (CHAPTER=book/name.ipynb: only that one)
+	@$(BOOK)/execute.py $(CHAPTER)
+
+test: book  ## everything: lint, types, unit, property and paper tests, chapters, the site in a browser
+	@$(BIN)/python tests/run.py all
+
+quick: $(READY)  ## the tests to run every few minutes: lint, types, unit and property tests
+	@$(BIN)/python tests/run.py quick
+
+lint: $(READY)  ## ruff and mypy
+	@$(BIN)/python tests/run.py lint
+
+clean:  ## remove the environment and everything built
+	@rm -rf .venv _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage coverage.xml htmlcov
+	@echo "Removed the environment and everything built."
+
+# One environment for everything: the tests build the book and the book is tested, so two would differ only in name.
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "make: Python 3.11 or later is needed; $(PYTHON) is %d.%d. Try: make PYTHON=python3.12" % sys.version_info[:2])'
+	@echo "setting up .venv (once; a minute or so) ..."
+	@$(PYTHON) -m venv .venv
+	@$(BIN)/python -m pip install --quiet $(UV)
+	@$(BIN)/uv pip install --quiet --python $(BIN)/python --compile-bytecode -c constraints.txt -e '.[test]'
+	@touch $@

@@ -1,0 +1,205 @@
+"""Run chapters from nothing and keep what they show; the same chapter gives the same bytes every time.
+
+`execute.py` runs every chapter of book/_toc.yml in place, `execute.py book/name.ipynb` the ones named. A chapter
+is written back only after its last cell has run: an error leaves the notebook as it was.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+
+import nbformat
+import yaml
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+
+TOOLS = Path(__file__).resolve().parent
+BOOK = TOOLS.parent
+CELL_LIMIT = 120  # seconds a cell may take
+CHAPTER_LIMIT = 60  # seconds a chapter should take; above it, a warning
+PROCESSES = 2
+
+# Two runs of a kernel with these variables do the same thing: no random hashes, no date in a picture, and one
+# thread for linear algebra, since the order of a sum decides its last digits. AGGBANDIT_BOOK tells the moving
+# figures that a page is being made, so that all frames are drawn.
+DETERMINISTIC = {
+    "AGGBANDIT_BOOK": "1",
+    "PYTHONHASHSEED": "0",
+    "SOURCE_DATE_EPOCH": "0",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+    "NUMBA_NUM_THREADS": "1",
+    "JUPYTER_PLATFORM_DIRS": "1",
+    "PYDEVD_DISABLE_FILE_VALIDATION": "1",
+}
+
+# What stays in a committed notebook: sources, outputs, counts, widget state, and these fields of a cell.
+CLEAN = ["--preserve-cell-outputs", "--preserve-execution-counts"]
+CLEAN += ["--preserve-cell-metadata-field", "tags", "--preserve-cell-metadata-field", "mystnb"]
+KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+LANGUAGE = {"name": "python", "pygments_lexer": "ipython3"}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of one chapter: the seconds it took, or what stopped it."""
+
+    chapter: Path
+    seconds: float
+    error: str | None
+
+    def line(self) -> str:
+        if self.error:
+            return f"{shown(self.chapter)}  {self.error}"
+        slow = f"  (over {CHAPTER_LIMIT} s: too long for a chapter)" if self.seconds > CHAPTER_LIMIT else ""
+        return f"{shown(self.chapter)}  {self.seconds:.1f} s{slow}"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("chapters", nargs="*", type=Path, help="notebooks to run (default: the whole book)")
+    named = parser.parse_args().chapters
+    missing = [chapter for chapter in named if not chapter.is_file()]
+    if missing:
+        print(f"execute: there is no {missing[0]}", file=sys.stderr)
+        return 1
+    chapters = [chapter.resolve() for chapter in named] or list(chapters_of_the_book())
+    outcomes = execute_all((chapter, chapter) for chapter in chapters)
+    failed = [outcome for outcome in outcomes if outcome.error]
+    for outcome in failed:
+        print(f"execute: {outcome.line()}; left as it was", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def chapters_of_the_book() -> Iterator[Path]:
+    """The notebooks that _toc.yml lists, in its order."""
+
+    def files(entry: dict[str, object]) -> Iterator[str]:
+        for key in ("root", "file"):
+            if key in entry:
+                yield str(entry[key])
+        for key in ("parts", "chapters", "sections"):
+            for child in entry.get(key, ()):  # type: ignore[attr-defined]
+                yield from files(child)
+
+    for name in files(yaml.safe_load((BOOK / "_toc.yml").read_text())):
+        path = BOOK / f"{name.removesuffix('.ipynb')}.ipynb"
+        if path.is_file():
+            yield path
+
+
+def execute_all(
+    jobs: Iterable[tuple[Path, Path]], report: Callable[[str], None] | None = print
+) -> list[Outcome]:
+    """Run each (chapter, where to write it), two at a time, in the order in which they finish."""
+    jobs = list(jobs)
+    outcomes = []
+    with deterministic_kernels(), ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
+        for done in as_completed([pool.submit(execute, *job) for job in jobs]):
+            outcomes.append(done.result())
+            if report:
+                report(outcomes[-1].line())
+    return outcomes
+
+
+def execute(chapter: Path, destination: Path) -> Outcome:
+    """Run one chapter from nothing, in its own folder, and write it out; or say where it stopped."""
+    notebook = nbformat.read(chapter, as_version=4)
+    forget(notebook)
+    reached = [0]
+    client = NotebookClient(
+        notebook,
+        timeout=CELL_LIMIT,
+        kernel_name="python3",
+        record_timing=False,
+        store_widget_state=True,
+        resources={"metadata": {"path": str(chapter.parent)}},
+        on_cell_execute=lambda cell, cell_index: reached.append(cell_index),
+    )
+    start = time.perf_counter()
+    try:
+        client.execute()
+    except CellExecutionError as error:
+        place = cell_number(notebook, reached[-1])
+        reason = f"{error.ename}: {error.evalue}".splitlines()[0]
+        return Outcome(chapter, time.perf_counter() - start, f"cell {place} raised {reason}")
+    except CellTimeoutError:
+        place = cell_number(notebook, reached[-1])
+        return Outcome(chapter, time.perf_counter() - start, f"cell {place} took over {CELL_LIMIT} s")
+    except DeadKernelError:
+        place = cell_number(notebook, reached[-1])
+        return Outcome(chapter, time.perf_counter() - start, f"the kernel died in cell {place}")
+    write(notebook, destination)
+    return Outcome(chapter, time.perf_counter() - start, None)
+
+
+def cell_number(notebook: nbformat.NotebookNode, index: int) -> int:
+    """The number a reader sees beside a code cell, [1] for the first."""
+    return sum(cell.cell_type == "code" for cell in notebook.cells[: index + 1])
+
+
+def forget(notebook: nbformat.NotebookNode) -> None:
+    """Take out everything an earlier run left."""
+    notebook.metadata.clear()
+    notebook.metadata.update(kernelspec=dict(KERNELSPEC))
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+
+
+def write(notebook: nbformat.NotebookNode, destination: Path) -> None:
+    """Write a notebook beside its destination, clean it, and rename it into place."""
+    notebook.metadata["language_info"] = dict(LANGUAGE)
+    scratch = destination.with_name(f".{destination.stem}.running.ipynb")
+    try:
+        nbformat.write(notebook, scratch)
+        nb_clean("clean", scratch)
+        scratch.replace(destination)
+    finally:
+        scratch.unlink(missing_ok=True)
+
+
+def nb_clean(action: str, notebook: Path) -> None:
+    """`nb-clean clean` or `nb-clean check`, keeping what a chapter shows; raises CalledProcessError."""
+    command = [str(Path(sys.executable).with_name("nb-clean")), action, *CLEAN, str(notebook)]
+    subprocess.run(command, check=True, capture_output=True, text=True)
+
+
+@contextmanager
+def deterministic_kernels() -> Iterator[dict[str, str]]:
+    """Kernels started inside this block are deterministic: their environment, and an IPython profile of ours."""
+    before = dict(os.environ)
+    with tempfile.TemporaryDirectory(prefix="ipython-") as profiles:
+        startup = Path(profiles, "profile_default", "startup")
+        startup.mkdir(parents=True)
+        shutil.copy(TOOLS / "kernel" / "counted_ids.py", startup / "00-counted-ids.py")
+        shutil.copy(TOOLS / "kernel" / "ipython_kernel_config.py", startup.parent)
+        os.environ.update(DETERMINISTIC, IPYTHONDIR=profiles)
+        try:
+            yield {**DETERMINISTIC, "IPYTHONDIR": profiles}
+        finally:
+            os.environ.clear()
+            os.environ.update(before)
+
+
+def shown(path: Path) -> str:
+    """A path as one would type it at the top of the project."""
+    return str(path.relative_to(BOOK.parent)) if path.is_relative_to(BOOK.parent) else str(path)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

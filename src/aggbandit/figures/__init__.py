@@ -1,0 +1,69 @@
+"""Figures of the book: the house style, still pictures, and figures that move.
+
+Three names are all a chapter needs::
+
+    from aggbandit import figures
+
+    fig, ax = figures.axes(height=2.8)                           # a figure of the house's width and style
+    figures.picture(fig, caption="…", alt="…")                   # a still one, shown with its words
+    figures.explorable(draw, p=[0, 0.5, 1], caption="…", alt="…")   # one that moves, with no kernel
+
+and colours that mean the same everywhere: ``figures.LEARNER``, ``figures.BEST``, ``figures.LOSS`` and so on
+(`aggbandit.figures.style`). Nothing in this package is imported by the algorithms.
+"""
+
+from aggbandit.figures.explorable import Explorable, explorable
+from aggbandit.figures.picture import Picture, picture
+from aggbandit.figures.style import (
+    BASELINE,
+    BEST,
+    BOUND,
+    DASHES,
+    DPI,
+    ESTIMATE,
+    FAINT,
+    INK,
+    LEARNER,
+    LOSS,
+    LOSS_CMAP,
+    MARKERS,
+    MASS_CMAP,
+    PAPER,
+    REGION,
+    SIGNED_CMAP,
+    STYLE,
+    WALL,
+    WIDTH,
+    axes,
+    house_style,
+    use_style,
+)
+
+__all__ = [
+    "BASELINE",
+    "BEST",
+    "BOUND",
+    "DASHES",
+    "DPI",
+    "ESTIMATE",
+    "FAINT",
+    "INK",
+    "LEARNER",
+    "LOSS",
+    "LOSS_CMAP",
+    "MARKERS",
+    "MASS_CMAP",
+    "PAPER",
+    "REGION",
+    "SIGNED_CMAP",
+    "STYLE",
+    "WALL",
+    "WIDTH",
+    "Explorable",
+    "Picture",
+    "axes",
+    "explorable",
+    "house_style",
+    "picture",
+    "use_style",
+]

@@ -1,0 +1,515 @@
+"""Every constant and bound of the paper as a function.
+
+The corrected statements carry the plain names. What the paper prints, where it differs, is named
+``printed_...`` and kept for comparison. Throughout, ``dimension`` is the dimension n of the slice on which
+the learner moves, ``loss_bound`` is H, ``rounds`` is T, ``budget`` is B.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+# --- self-concordance ---------------------------------------------------------------------------------------
+
+
+def rho(z: float) -> float:
+    """How much Bregman divergence a local distance guarantees: rho(z) = z - log(1 + z).
+
+    ``z`` is a local norm, z > -1. Raises ``ValueError`` outside that range. Source: Eq. (scbergmanlb).
+    """
+    if not z > -1:
+        raise ValueError(f"z = {z}; rho(z) = z - log(1 + z) needs z > -1")
+    return z - math.log1p(z)
+
+
+def rho_conjugate(z: float) -> float:
+    """The Fenchel conjugate of rho: rho*(z) = -z - log(1 - z), at most z² on [0, 1/2].
+
+    ``z`` is a dual norm, z < 1. Raises ``ValueError`` outside that range. Source: proof of Lemma mdbarrier.
+    """
+    if not z < 1:
+        raise ValueError(f"z = {z}; rho*(z) = -z - log(1 - z) needs z < 1")
+    return -z - math.log1p(-z)
+
+
+def bregman_from_distance(local_distance: float) -> float:
+    """The line below rho: B_R(x, x_t) >= ||x - x_t||_{x_t} / 2 - 1.
+
+    ``local_distance`` is ||x - x_t||_{x_t}. Source: Lemma boundbregfromxt.
+    """
+    return 0.5 * local_distance - 1.0
+
+
+def bregman_from_center(theta: float, gamma: float) -> float:
+    """The divergence from the centre of a point pulled towards it: B_R(y, x_1) <= theta log(1/gamma).
+
+    y = (1 - ``gamma``) x + ``gamma`` x_1 with x in the set; ``theta`` is the barrier parameter. Raises
+    ``ValueError`` unless 0 < gamma <= 1. Source: Lemma boundbregfromx1.
+    """
+    if not 0 < gamma <= 1:
+        raise ValueError(f"gamma = {gamma}; a pull towards the centre needs 0 < gamma <= 1")
+    return theta * math.log(1 / gamma)
+
+
+# --- Algorithm 2 --------------------------------------------------------------------------------------------
+
+
+def loss_range(loss_bound: float, baseline: float = 0.0) -> float:
+    """The largest |L - b| for a loss L in [0, H]: max(b, H - b).
+
+    ``loss_bound`` is H, ``baseline`` is b. Raises ``ValueError`` unless H > 0 and 0 <= b <= H.
+    Source: with b = 0, the bound ||l~||* <= n H of Lemma technicalstuff; the baseline is ours.
+    """
+    _positive("loss_bound", loss_bound)
+    if not 0 <= baseline <= loss_bound:
+        raise ValueError(f"baseline = {baseline}; it must lie in [0, loss_bound] = [0, {loss_bound}]")
+    return max(baseline, loss_bound - baseline)
+
+
+def eta0_cap(dimension: int, loss_bound: float, baseline: float = 0.0) -> float:
+    """The largest first rate that keeps every step within the mirror-descent lemma: 1/(4 n max(b, H - b)).
+
+    Then 2 eta_0 ||l~||* <= 1/2. The paper draws this from B >= H, which needs T >= H besides; here it is a
+    condition of its own. ``dimension`` is n, ``loss_bound`` is H, ``baseline`` is b. Raises ``ValueError``
+    for values that are not positive. Source: proof of Theorem inclrregret.
+    """
+    _positive("dimension", dimension)
+    return 1 / (4 * dimension * loss_range(loss_bound, baseline))
+
+
+def eta0(
+    dimension: int, theta: float, loss_bound: float, rounds: int, budget: float = 0.0, baseline: float = 0.0
+) -> float:
+    """The theorem's first rate for Algorithm 2.
+
+    eta_0 = min{ sqrt(theta log(HT) / (n² c² T)), 1/(4 n sqrt(BT)), 1/(4 n c) } with c = max(b, H - b).
+
+    ``dimension`` n, barrier parameter ``theta``, ``loss_bound`` H, ``rounds`` T, ``budget`` B bounding
+    sum (z_hat·eps)², ``baseline`` b (0 in the paper, where c = H). Raises ``ValueError`` for values that are
+    not positive (``budget``: negative), or HT <= 1. Source: Theorem inclrregret (restated); the last term is
+    ours (see ``eta0_cap``).
+    """
+    first = scrible_eta0(dimension, theta, loss_bound, rounds, baseline)
+    _nonnegative("budget", budget)
+    if budget == 0:
+        return first
+    return min(first, 1 / (4 * dimension * math.sqrt(budget * rounds)))
+
+
+def increasing_rates_bound(
+    dimension: int,
+    theta: float,
+    loss_bound: float,
+    rounds: int,
+    budget: float = 0.0,
+    baseline: float = 0.0,
+    rate: float | None = None,
+) -> float:
+    """What Algorithm 2's expected regret cannot exceed.
+
+    theta log(HT) / eta_0 + (2n + 1) sqrt(BT) + 2 eta_0 n² c² T + 2,  c = max(b, H - b).
+
+    ``dimension`` n, barrier parameter ``theta``, ``loss_bound`` H, ``rounds`` T, ``budget`` B, ``baseline``
+    b, ``rate`` eta_0 (by default the theorem's). Raises ``ValueError`` for values out of range, also for a
+    rate above 1/(4 n sqrt(BT)) or 1/(4 n c), where the proof does not hold. Source: Theorem inclrregret, with
+    its constants written out and the printed first-round term 2 n beta H theta log(HT), which the proof does
+    not need, left out.
+    """
+    chosen = _rate_within_theorem(dimension, theta, loss_bound, rounds, budget, baseline, rate)
+    spread = loss_range(loss_bound, baseline)
+    return (
+        theta * math.log(loss_bound * rounds) / chosen
+        + (2 * dimension + 1) * math.sqrt(budget * rounds)
+        + 2 * chosen * (dimension * spread) ** 2 * rounds
+        + 2
+    )
+
+
+def rate_ceiling(eta0: float, dimension: int, rounds: int, budget: float) -> float:
+    """The largest rate the increasing schedule can reach: 1 / (1/eta_0 - 2 n sqrt(BT)).
+
+    Infinite where the denominator is not positive. At most 2 eta_0 whenever eta_0 <= 1/(4 n sqrt(BT)).
+    ``eta0`` is the first rate, ``dimension`` n, ``rounds`` T, ``budget`` B. Raises ``ValueError`` for values
+    that are not positive (``budget``: negative). Source: Lemma lr-relation, whose sum runs over s: sum_s
+    |z_hat_s·eps_s| <= sqrt(BT).
+    """
+    _positive("eta0", eta0)
+    _positive("dimension", dimension)
+    _positive("rounds", rounds)
+    _nonnegative("budget", budget)
+    inverse = 1 / eta0 - 2 * dimension * math.sqrt(budget * rounds)
+    return 1 / inverse if inverse > 0 else math.inf
+
+
+def bias_bound(dimension: int, local_distance: float, z_hat_epsilon: float) -> float:
+    """What a moved hand can hide in one round: n ||x_t - u||_{x_t} |z_hat_t·eps_t|.
+
+    ``dimension`` n, ``local_distance`` ||x_t - u||_{x_t}, ``z_hat_epsilon`` z_hat_t·eps_t.
+    Source: Lemma boundlossbias.
+    """
+    return dimension * local_distance * abs(z_hat_epsilon)
+
+
+def rate_credit(previous_rate: float, rate: float, divergence: float) -> float:
+    """What raising the rate pays back in one round: (1/eta_{t-1} - 1/eta_t) B_R(u, x_t).
+
+    ``previous_rate`` eta_{t-1}, ``rate`` eta_t, ``divergence`` B_R(u, x_t). Raises ``ValueError`` for rates
+    that are not positive. Source: Lemma mdbarrier; with Algorithm 2's rates it is 2 n |z_hat_t·eps_t| B_R(u,
+    x_t).
+    """
+    _positive("previous_rate", previous_rate)
+    _positive("rate", rate)
+    return (1 / previous_rate - 1 / rate) * divergence
+
+
+def scrible_eta0(
+    dimension: int, theta: float, loss_bound: float, rounds: int, baseline: float = 0.0
+) -> float:
+    """The rate of SCRiBLe: sqrt(theta log(HT) / (n² c² T)), no more than 1/(4 n c), with c = max(b, H - b).
+
+    ``dimension`` n, barrier parameter ``theta``, ``loss_bound`` H, ``rounds`` T, ``baseline`` b. Raises
+    ``ValueError`` for values that are not positive or HT <= 1. Source: Theorem inclrregret with B = 0;
+    Abernethy, Hazan and Rakhlin (2008).
+    """
+    _positive("dimension", dimension)
+    _positive("theta", theta)
+    _positive("rounds", rounds)
+    spread = loss_range(loss_bound, baseline)
+    if not loss_bound * rounds > 1:
+        raise ValueError(f"loss_bound * rounds = {loss_bound * rounds}; the rate needs log(HT) > 0")
+    tuned = math.sqrt(theta * math.log(loss_bound * rounds) / rounds) / (dimension * spread)
+    return min(tuned, eta0_cap(dimension, loss_bound, baseline))
+
+
+def scrible_bound(
+    dimension: int,
+    theta: float,
+    loss_bound: float,
+    rounds: int,
+    baseline: float = 0.0,
+    rate: float | None = None,
+) -> float:
+    """What SCRiBLe's expected regret cannot exceed when nobody moves its hand.
+
+    theta log(HT) / eta + eta n² c² T + 2,  c = max(b, H - b): 2 n c sqrt(theta T log(HT)) + 2 at the best
+    rate.
+
+    ``dimension`` n, barrier parameter ``theta``, ``loss_bound`` H, ``rounds`` T, ``baseline`` b, ``rate`` eta
+    (by default ``scrible_eta0``). Raises ``ValueError`` for values out of range. Source: Lemma mdbarrier with
+    a constant rate; Abernethy, Hazan and Rakhlin (2008).
+    """
+    chosen = _rate_within_theorem(dimension, theta, loss_bound, rounds, 0.0, baseline, rate)
+    spread = loss_range(loss_bound, baseline)
+    return theta * math.log(loss_bound * rounds) / chosen + chosen * (dimension * spread) ** 2 * rounds + 2
+
+
+# --- Algorithm 1 --------------------------------------------------------------------------------------------
+
+
+class OptimisticRates(NamedTuple):
+    """Algorithm 1's learning rate ``eta`` and its share of exploration ``gamma``."""
+
+    eta: float
+    gamma: float
+
+
+def optimistic_exploration(eta: float, rank: int, loss_bound: float, epsilon_bound: float) -> float:
+    """The exploration that keeps every |l~_t(y)| <= 1/eta: gamma = eta H r (1 + beta).
+
+    With a G-optimal design, ||y||²_{M^-1} <= r/gamma on the whole set, so that
+    |l~(y)| <= H r/gamma + r beta H/sqrt(gamma) <= H r (1 + beta)/gamma.
+    ``eta`` is the learning rate, ``rank`` r the dimension of the span of the set, ``loss_bound`` H,
+    ``epsilon_bound`` beta. Raises ``ValueError`` for values that are not positive (``epsilon_bound``:
+    negative). Source: proof of Lemma mw-sec-ord-bound, with the design's certificate for the paper's lambda,
+    which need not exist.
+    """
+    _positive("eta", eta)
+    _positive("rank", rank)
+    _positive("loss_bound", loss_bound)
+    _nonnegative("epsilon_bound", epsilon_bound)
+    return eta * loss_bound * rank * (1 + epsilon_bound)
+
+
+def optimistic_second_moment(rank: int, loss_bound: float, epsilon_bound: float) -> float:
+    """The second moment of the optimistic estimate: E sum_y q_t(y) l~_t(y)² <= 2 r H² (1 + r beta²).
+
+    Under p_t <= 2 q_t it is twice that. ``rank`` r, ``loss_bound`` H, ``epsilon_bound`` beta. Raises
+    ``ValueError`` for values out of range. Source: Lemma sec-mom-bound without its assumption beta² r >= 1,
+    under which it is at most the printed (2 H beta r)².
+    """
+    _positive("rank", rank)
+    _positive("loss_bound", loss_bound)
+    _nonnegative("epsilon_bound", epsilon_bound)
+    return 2 * rank * loss_bound**2 * (1 + rank * epsilon_bound**2)
+
+
+def optimistic_rates(
+    rank: int, n_points: int, loss_bound: float, epsilon_bound: float, rounds: int
+) -> OptimisticRates:
+    """The rate and the exploration at which Algorithm 1's corrected bound is least.
+
+    eta = sqrt( log|S| / (T (4 r H² (1 + r beta²) + H² r (1 + beta))) ),  gamma = eta H r (1 + beta).
+
+    ``rank`` r, ``n_points`` |S| >= 2, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T. Raises
+    ``ValueError`` for values out of range, and when T is so small that gamma > 1/2, which the proof excludes.
+    Source: Theorem optimismmain, corrected (its printed rate: ``printed_optimistic_rates``).
+    """
+    _positive("rounds", rounds)
+    if n_points < 2:
+        raise ValueError(f"n_points = {n_points}; a choice needs at least two points")
+    cost = 2 * optimistic_second_moment(rank, loss_bound, epsilon_bound)
+    cost += loss_bound * optimistic_exploration(1.0, rank, loss_bound, epsilon_bound)
+    eta = math.sqrt(math.log(n_points) / (rounds * cost))
+    gamma = optimistic_exploration(eta, rank, loss_bound, epsilon_bound)
+    if gamma > 0.5:
+        needed = math.ceil(rounds * (2 * gamma) ** 2)
+        raise ValueError(f"gamma = {gamma:.3g} at rounds = {rounds}; it must be <= 1/2 (rounds >= {needed})")
+    return OptimisticRates(eta, gamma)
+
+
+def optimistic_bound(
+    rank: int,
+    n_points: int,
+    loss_bound: float,
+    epsilon_bound: float,
+    rounds: int,
+    budget: float = 0.0,
+    rates: OptimisticRates | None = None,
+) -> float:
+    """What Algorithm 1's expected regret cannot exceed.
+
+    log|S|/eta + 4 r H² (1 + r beta²) eta T + gamma H T + (4r + 1)(1 + beta) sqrt(BT).
+
+    ``rank`` r, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T, ``budget`` B,
+    ``rates`` eta and gamma (by default ``optimistic_rates``). Assumes l·y in [0, H] on the set. Raises
+    ``ValueError`` for values out of range, or a gamma outside [eta H r (1 + beta), 1/2]. Source: Theorem
+    optimismmain; p_t <= 2 q_t is used for the second moment, and |y·eps| <= (1 + beta) |z·eps| for the last
+    term.
+    """
+    _nonnegative("budget", budget)
+    eta, gamma = (
+        optimistic_rates(rank, n_points, loss_bound, epsilon_bound, rounds) if rates is None else rates
+    )
+    least = optimistic_exploration(eta, rank, loss_bound, epsilon_bound)
+    if not least * (1 - 1e-12) <= gamma <= 0.5:
+        raise ValueError(f"gamma = {gamma}; the bound needs eta H r (1 + beta) = {least:.6g} <= gamma <= 1/2")
+    return (
+        math.log(n_points) / eta
+        + 2 * optimistic_second_moment(rank, loss_bound, epsilon_bound) * eta * rounds
+        + gamma * loss_bound * rounds
+        + (4 * rank + 1) * (1 + epsilon_bound) * math.sqrt(budget * rounds)
+    )
+
+
+def printed_optimistic_rates(
+    dimension: int,
+    n_points: int,
+    loss_bound: float,
+    epsilon_bound: float,
+    rounds: int,
+    least_eigenvalue: float,
+) -> OptimisticRates:
+    """Algorithm 1's rates as printed.
+
+    eta = sqrt(log|S|/T) / (2 H beta d),  gamma = 2 H² (H + beta sqrt d) eta/lambda.
+
+    ``dimension`` d, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T,
+    ``least_eigenvalue`` lambda of E_mu[y y']; no exploration of an occupancy set has a positive one.
+    Raises ``ValueError`` for values that are not positive. Source: Theorem optimismmain.
+    """
+    for name, value in (
+        ("dimension", dimension),
+        ("loss_bound", loss_bound),
+        ("epsilon_bound", epsilon_bound),
+        ("rounds", rounds),
+        ("least_eigenvalue", least_eigenvalue),
+    ):
+        _positive(name, value)
+    eta = math.sqrt(math.log(n_points) / rounds) / (2 * loss_bound * epsilon_bound * dimension)
+    gamma = 2 * loss_bound**2 * (loss_bound + epsilon_bound * math.sqrt(dimension)) * eta / least_eigenvalue
+    return OptimisticRates(eta, gamma)
+
+
+def printed_optimistic_bound(
+    dimension: int,
+    n_points: int,
+    loss_bound: float,
+    epsilon_bound: float,
+    rounds: int,
+    budget: float,
+    least_eigenvalue: float,
+) -> float:
+    """Algorithm 1's bound as printed; its first constant must be 6, not 4, since p_t <= 2 q_t is needed.
+
+    (4 H beta d + H³/(beta lambda d) + H²/(lambda sqrt d)) sqrt(T log|S|) + 10 beta d sqrt(BT).
+
+    ``dimension`` d, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta >= 1, ``rounds`` T, ``budget``
+    B, ``least_eigenvalue`` lambda. Raises ``ValueError`` for values that are not positive (``budget``:
+    negative). Source: Theorem optimismmain (restated).
+    """
+    printed_optimistic_rates(dimension, n_points, loss_bound, epsilon_bound, rounds, least_eigenvalue)
+    _nonnegative("budget", budget)
+    leading = (
+        4 * loss_bound * epsilon_bound * dimension
+        + loss_bound**3 / (epsilon_bound * least_eigenvalue * dimension)
+        + loss_bound**2 / (least_eigenvalue * math.sqrt(dimension))
+    )
+    return leading * math.sqrt(rounds * math.log(n_points)) + 10 * epsilon_bound * dimension * math.sqrt(
+        budget * rounds
+    )
+
+
+# --- the reduction ------------------------------------------------------------------------------------------
+
+
+def confidence_radius(counts: FloatArray, episodes: int, delta: float) -> FloatArray:
+    """How far the empirical next-state distribution can be from the true one, in L1.
+
+    w(h,s,a) = sqrt( 2 (S log 2 + log(HSAK/delta)) / N(h,s,a) ), infinite where N = 0.
+
+    ``counts`` N(h,s,a,s'), shape (H, S, A, S); ``episodes`` K; ``delta`` the probability of failure. Returns
+    shape (H, S, A). Raises ``ValueError`` for a wrong shape, negative counts or delta outside (0, 1).
+    Source: Lemma concentration, with the constants of Weissman et al. (2003).
+    """
+    visits, log_term = _visits_and_log(counts, episodes, delta, math.log(2))
+    with np.errstate(divide="ignore"):
+        return np.sqrt(2 * log_term / visits)
+
+
+def epsilon(radius: FloatArray) -> FloatArray:
+    """The perturbation vector of a confidence radius: eps(h,s,a) = (H - h + 1) min(2, 2 w(h,s,a)), h from 1.
+
+    ``radius`` w, shape (H, S, A); the result has the same shape. Twice the radius, because both the true
+    dynamics and those of y lie in the ball; (H - h + 1), because an error made at step h is carried to the
+    end. Raises ``ValueError`` for a wrong shape or a negative radius. Source: Lemma boundocdiff, corrected.
+    """
+    if radius.ndim != 3:
+        raise ValueError(f"radius has shape {radius.shape}; it must be (H, S, A)")
+    if not np.all(radius >= 0):
+        raise ValueError(f"radius has the entry {radius.min()}; radii are nonnegative")
+    steps_left = np.arange(radius.shape[0], 0, -1.0)[:, None, None]
+    return np.asarray(steps_left * np.minimum(2.0, 2 * radius), dtype=np.float64)
+
+
+def beta(horizon: int) -> float:
+    """The largest entry ``epsilon`` can have: 2 H.
+
+    ``horizon`` H. Raises ``ValueError`` unless it is positive. Source: the protocol of Section 3.2, for the
+    corrected Lemma boundocdiff.
+    """
+    _positive("horizon", horizon)
+    return 2.0 * horizon
+
+
+def B(n_states: int, n_actions: int, horizon: int, episodes: int, delta: float) -> float:
+    """What sum (z_hat·eps)² cannot exceed in one epoch.
+
+    8 H (S log 2 + log(HSAK/delta)) sum over (h,s,a) of (H - h + 1)².
+
+    ``n_states`` S, ``n_actions`` A, ``horizon`` H, ``episodes`` K, ``delta`` the probability of failure.
+    Raises ``ValueError`` for values out of range. Source: Lemma sumofepsilons, for ``epsilon``.
+    """
+    log_term = _log_term(n_states, n_actions, horizon, episodes, delta, math.log(2))
+    cells = n_states * n_actions * sum(steps_left**2 for steps_left in range(1, horizon + 1))
+    return 8 * horizon * log_term * cells
+
+
+def printed_epsilon(counts: FloatArray, episodes: int, delta: float) -> FloatArray:
+    """The printed perturbation vector: 5 H sqrt( (S + log(HSAK/delta)) / max(N(h,s,a), 1) ).
+
+    ``counts`` N(h,s,a,s'), shape (H, S, A, S); ``episodes`` K; ``delta`` the probability of failure. Returns
+    shape (H, S, A). Raises ``ValueError`` as ``confidence_radius``. Source: Eq. (epsilon), Algorithm 3, line
+    4.
+    """
+    visits, log_term = _visits_and_log(counts, episodes, delta, 1.0)
+    scale = 5 * counts.shape[0]
+    return np.asarray(scale * np.sqrt(log_term / np.maximum(visits, 1.0)), dtype=np.float64)
+
+
+def printed_beta(n_states: int, n_actions: int, horizon: int, episodes: int, delta: float) -> float:
+    """The printed bound on the perturbation vector: 5 H sqrt(S + log(HSAK/delta)).
+
+    ``n_states`` S, ``n_actions`` A, ``horizon`` H, ``episodes`` K, ``delta`` the probability of failure.
+    Raises ``ValueError`` for values out of range. Source: proof of Theorem main.
+    """
+    return 5 * horizon * math.sqrt(_log_term(n_states, n_actions, horizon, episodes, delta, 1.0))
+
+
+def printed_B(n_states: int, n_actions: int, horizon: int, episodes: int, delta: float) -> float:
+    """The printed budget of an epoch: 25 H⁴ S A (S + log(HSAK/delta)) = beta² S A H².
+
+    ``n_states`` S, ``n_actions`` A, ``horizon`` H, ``episodes`` K, ``delta`` the probability of failure.
+    Raises ``ValueError`` for values out of range. Source: Lemma sumofepsilons.
+    """
+    return (
+        printed_beta(n_states, n_actions, horizon, episodes, delta) ** 2 * n_states * n_actions * horizon**2
+    )
+
+
+# --- helpers ------------------------------------------------------------------------------------------------
+
+
+def _rate_within_theorem(
+    dimension: int,
+    theta: float,
+    loss_bound: float,
+    rounds: int,
+    budget: float,
+    baseline: float,
+    rate: float | None,
+) -> float:
+    """The rate to use in a bound: the theorem's, or a given one that satisfies the proof's conditions."""
+    largest = eta0(dimension, theta, loss_bound, rounds, budget, baseline)
+    if rate is None:
+        return largest
+    _positive("rate", rate)
+    ceiling = eta0_cap(dimension, loss_bound, baseline)
+    if budget > 0:
+        ceiling = min(ceiling, 1 / (4 * dimension * math.sqrt(budget * rounds)))
+    if rate > ceiling * (1 + 1e-12):
+        raise ValueError(f"rate = {rate}; the bound is proved for rates up to {ceiling:.6g}")
+    return rate
+
+
+def _log_term(
+    n_states: int, n_actions: int, horizon: int, episodes: int, delta: float, per_state: float
+) -> float:
+    for name, value in (
+        ("n_states", n_states),
+        ("n_actions", n_actions),
+        ("horizon", horizon),
+        ("episodes", episodes),
+    ):
+        _positive(name, value)
+    if not 0 < delta < 1:
+        raise ValueError(f"delta = {delta}; a probability of failure lies in (0, 1)")
+    return per_state * n_states + math.log(horizon * n_states * n_actions * episodes / delta)
+
+
+def _visits_and_log(
+    counts: FloatArray, episodes: int, delta: float, per_state: float
+) -> tuple[FloatArray, float]:
+    if counts.ndim != 4 or counts.shape[1] != counts.shape[3]:
+        raise ValueError(f"counts has shape {counts.shape}; it must be (H, S, A, S)")
+    if not np.all(counts >= 0):
+        raise ValueError(f"counts has the entry {counts.min()}; counts are nonnegative")
+    horizon, n_states, n_actions, _ = counts.shape
+    log_term = _log_term(n_states, n_actions, horizon, episodes, delta, per_state)
+    return np.asarray(counts.sum(axis=-1), dtype=np.float64), log_term
+
+
+def _positive(name: str, value: float) -> None:
+    if not (value > 0 and math.isfinite(value)):
+        raise ValueError(f"{name} = {value}; it must be positive and finite")
+
+
+def _nonnegative(name: str, value: float) -> None:
+    if not (value >= 0 and math.isfinite(value)):
+        raise ValueError(f"{name} = {value}; it must be nonnegative and finite")

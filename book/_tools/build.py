@@ -39,8 +39,9 @@ def main() -> int:
 
 def build(scratch: Path) -> bool:
     """Run Jupyter Book into the scratch folder, its output into the log. True if the site is whole."""
-    command = [str(Path(sys.executable).with_name("jupyter-book")), "build", "book", "--config", "_config.yml"]
-    command += ["--path-output", str(scratch), "-W", "-n", "--keep-going"]
+    jupyter_book = Path(sys.executable).with_name("jupyter-book")
+    command = [str(jupyter_book), "build", "book", "--config", "_config.yml", "--path-output", str(scratch)]
+    command += ["-W", "-n", "--keep-going"]
     with LOG.open("w") as log:
         done = subprocess.run(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, check=False)
     return done.returncode == 0 and (scratch / "_build" / "html" / "index.html").is_file()

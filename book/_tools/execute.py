@@ -1,7 +1,7 @@
 """Run chapters from nothing and keep what they show; the same chapter gives the same bytes every time.
 
-`execute.py` runs every chapter of book/_toc.yml in place, `execute.py book/name.ipynb` the ones named. A chapter
-is written back only after its last cell has run: an error leaves the notebook as it was.
+`execute.py` runs every chapter of book/_toc.yml in place, `execute.py book/name.ipynb` the ones named. A
+chapter is written back only after its last cell has run: an error leaves the notebook as it was.
 """
 
 from __future__ import annotations
@@ -78,11 +78,16 @@ def main() -> int:
         print(f"execute: there is no {missing[0]}", file=sys.stderr)
         return 1
     chapters = [chapter.resolve() for chapter in named] or list(chapters_of_the_book())
-    outcomes = execute_all((chapter, chapter) for chapter in chapters)
-    failed = [outcome for outcome in outcomes if outcome.error]
-    for outcome in failed:
-        print(f"execute: {outcome.line()}; left as it was", file=sys.stderr)
-    return 1 if failed else 0
+    outcomes = execute_all(((chapter, chapter) for chapter in chapters), report)
+    return 1 if any(outcome.error for outcome in outcomes) else 0
+
+
+def report(outcome: Outcome) -> None:
+    """One line a chapter; an error says that the notebook was not touched."""
+    if outcome.error:
+        print(f"execute: {outcome.line()}; the notebook is left as it was", file=sys.stderr, flush=True)
+    else:
+        print(outcome.line(), flush=True)
 
 
 def chapters_of_the_book() -> Iterator[Path]:
@@ -102,17 +107,13 @@ def chapters_of_the_book() -> Iterator[Path]:
             yield path
 
 
-def execute_all(
-    jobs: Iterable[tuple[Path, Path]], report: Callable[[str], None] | None = print
-) -> list[Outcome]:
-    """Run each (chapter, where to write it), two at a time, in the order in which they finish."""
-    jobs = list(jobs)
+def execute_all(jobs: Iterable[tuple[Path, Path]], report: Callable[[Outcome], None]) -> list[Outcome]:
+    """Run each (chapter, where to write it), two at a time; the outcomes in the order of finishing."""
     outcomes = []
     with deterministic_kernels(), ProcessPoolExecutor(PROCESSES, mp_context=get_context("spawn")) as pool:
         for done in as_completed([pool.submit(execute, *job) for job in jobs]):
             outcomes.append(done.result())
-            if report:
-                report(outcomes[-1].line())
+            report(outcomes[-1])
     return outcomes
 
 
@@ -120,7 +121,12 @@ def execute(chapter: Path, destination: Path) -> Outcome:
     """Run one chapter from nothing, in its own folder, and write it out; or say where it stopped."""
     notebook = nbformat.read(chapter, as_version=4)
     forget(notebook)
-    reached = [0]
+    reached = 0  # index of the cell that is being run
+
+    def note_cell(cell: nbformat.NotebookNode, cell_index: int) -> None:
+        nonlocal reached
+        reached = cell_index
+
     client = NotebookClient(
         notebook,
         timeout=CELL_LIMIT,
@@ -128,20 +134,20 @@ def execute(chapter: Path, destination: Path) -> Outcome:
         record_timing=False,
         store_widget_state=True,
         resources={"metadata": {"path": str(chapter.parent)}},
-        on_cell_execute=lambda cell, cell_index: reached.append(cell_index),
+        on_cell_execute=note_cell,
     )
     start = time.perf_counter()
     try:
         client.execute()
     except CellExecutionError as error:
-        place = cell_number(notebook, reached[-1])
+        place = cell_number(notebook, reached)
         reason = f"{error.ename}: {error.evalue}".splitlines()[0]
         return Outcome(chapter, time.perf_counter() - start, f"cell {place} raised {reason}")
     except CellTimeoutError:
-        place = cell_number(notebook, reached[-1])
+        place = cell_number(notebook, reached)
         return Outcome(chapter, time.perf_counter() - start, f"cell {place} took over {CELL_LIMIT} s")
     except DeadKernelError:
-        place = cell_number(notebook, reached[-1])
+        place = cell_number(notebook, reached)
         return Outcome(chapter, time.perf_counter() - start, f"the kernel died in cell {place}")
     write(notebook, destination)
     return Outcome(chapter, time.perf_counter() - start, None)
@@ -181,7 +187,7 @@ def nb_clean(action: str, notebook: Path) -> None:
 
 @contextmanager
 def deterministic_kernels() -> Iterator[dict[str, str]]:
-    """Kernels started inside this block are deterministic: their environment, and an IPython profile of ours."""
+    """Kernels started inside this block are deterministic: by their environment and their IPython profile."""
     before = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="ipython-") as profiles:
         startup = Path(profiles, "profile_default", "startup")

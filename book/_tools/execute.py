@@ -32,10 +32,10 @@ CHAPTER_LIMIT = 60  # seconds a chapter should take; above it, a warning
 PROCESSES = 2
 
 # Two runs of a kernel with these variables do the same thing: no random hashes, no date in a picture, and one
-# thread for linear algebra, since the order of a sum decides its last digits. AGGBANDIT_BOOK tells the moving
-# figures that a page is being made, so that all frames are drawn.
+# thread for linear algebra, since the order of a sum decides its last digits. AGGBANDIT_FRAMES asks the moving
+# figures to draw all their frames beforehand, as a page needs them.
 DETERMINISTIC = {
-    "AGGBANDIT_BOOK": "1",
+    "AGGBANDIT_FRAMES": "all",
     "PYTHONHASHSEED": "0",
     "SOURCE_DATE_EPOCH": "0",
     "OMP_NUM_THREADS": "1",

@@ -1,0 +1,38 @@
+"""The learner that does not learn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from aggbandit._arrays import FloatArray, check_rows, read_only
+from aggbandit.feedback import AggregateFeedback
+
+__all__ = ["FixedPolicy"]
+
+
+@dataclass(frozen=True, eq=False)
+class FixedPolicy:
+    """Plays the same policy in every episode: what every learner is measured against.
+
+    fixed: (H, S, A), the policy. Raises ValueError if it is not one.
+    """
+
+    fixed: FloatArray
+    feedback: ClassVar[type[AggregateFeedback]] = AggregateFeedback
+
+    def __post_init__(self) -> None:
+        fixed = read_only(self.fixed)
+        if fixed.ndim != 3 or 0 in fixed.shape:
+            raise ValueError(f"policy has shape {fixed.shape}; expected (H, S, A), each at least 1")
+        check_rows("policy", fixed)
+        object.__setattr__(self, "fixed", fixed)
+
+    def policy(self, rng: np.random.Generator) -> FloatArray:
+        """The policy, (H, S, A); nothing is drawn from `rng`."""
+        return self.fixed
+
+    def observe(self, feedback: AggregateFeedback) -> None:
+        """Learns nothing from `feedback`."""

@@ -1,0 +1,65 @@
+"""Follow the leader, and why a learner must randomise or hesitate.
+
+The leader is the policy that would have been best so far. An adversary who knows the rule knows the policy of the
+next episode, and charges exactly what it will play: the leader pays the most that can be paid, for ever.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+
+from aggbandit._arrays import FloatArray, Int32Array, check_positive_int
+from aggbandit.feedback import FullFeedback
+from aggbandit.losses import LossSequence, against
+from aggbandit.mdp import FiniteHorizonMDP
+
+__all__ = ["FollowTheLeader", "losses_against_the_leader"]
+
+
+class FollowTheLeader:
+    """Plays the policy that would have been best in the episodes so far: argmin_pi sum_{j<k} x^pi . l_j.
+
+    It knows the world and sees the whole loss function of every episode. Before the first one everything is a tie.
+
+    mdp: the world, its dynamics known to the learner.
+    """
+
+    feedback: ClassVar[type[FullFeedback]] = FullFeedback
+
+    def __init__(self, mdp: FiniteHorizonMDP) -> None:
+        self.mdp = mdp
+        self.total_loss = np.zeros(mdp.shape)
+
+    def policy(self, rng: np.random.Generator) -> FloatArray:
+        """The best policy so far, (H, S, A), ties to the smallest action; nothing is drawn from `rng`."""
+        return self.mdp.best_policy(self.total_loss)[0]
+
+    def observe(self, feedback: FullFeedback) -> None:
+        """Add the losses of the episode, `feedback.loss`, to the total. Raises ValueError if the shape is wrong."""
+        self.total_loss = self.total_loss + self.mdp.check_loss(feedback.loss)
+
+
+def losses_against_the_leader(mdp: FiniteHorizonMDP, episodes: int) -> LossSequence:
+    """The losses that ruin `FollowTheLeader`: in every episode, those aimed at the policy it is about to play.
+
+    The leader does not randomise, so its policies can be computed beforehand and the sequence is oblivious. It pays
+    H in every episode, while the uniform policy pays H / A: its regret is at least (1 - 1/A) H K, linear in K.
+
+    mdp: the world the leader knows; episodes: K. Raises ValueError if K < 1.
+    """
+    check_positive_int("episodes", episodes)
+    tables: list[FloatArray] = []
+    number: dict[bytes, int] = {}
+    schedule: Int32Array = np.empty(episodes, dtype=np.int32)
+    total = np.zeros(mdp.shape)
+    for k in range(episodes):
+        policy = mdp.best_policy(total)[0]
+        key = policy.tobytes()
+        if key not in number:
+            number[key] = len(tables)
+            tables.append(against(policy, 1).tables[0])
+        schedule[k] = number[key]
+        total += tables[schedule[k]]
+    return LossSequence(np.array(tables), schedule)

@@ -1,0 +1,209 @@
+"""Occupancy measures x[h,s,a,s'] and the maps between them and pairs (policy, dynamics).
+
+A nonnegative x is the occupancy measure of some policy and some dynamics exactly when (Eq. (1), with the start
+that the paper adds in Section B)
+
+    start   sum_{a,s'} x[0,s,a,s'] = 1{s = s_1}
+    flow    sum_{a,s'} x[h+1,s,a,s'] = sum_{s'',a} x[h,s'',a,s]      for every s and h = 0..H-2
+
+and then every step has mass one. `FiniteHorizonMDP.occupancy` goes from policy to x; this module goes back.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import linprog
+from scipy.sparse import coo_array, csr_array
+
+from aggbandit._arrays import (
+    OCCUPANCY_TOLERANCE,
+    FloatArray,
+    check_finite,
+    check_nonnegative,
+    check_shape,
+    first,
+    place,
+)
+from aggbandit.mdp import FiniteHorizonMDP
+
+__all__ = ["check_occupancy", "dynamics_of", "free_occupancy_lp", "occupancy_lp", "policy_of"]
+
+# HiGHS stops when no constraint and no reduced cost is violated by more than this (its smallest setting).
+SOLVER_TOLERANCE = 1e-10
+
+
+def _table(x: ArrayLike) -> FloatArray:
+    """x as an array (H, S, A, S) of finite entries; ValueError otherwise."""
+    array = np.asarray(x, dtype=np.float64)
+    if array.ndim != 4 or array.shape[1] != array.shape[3] or 0 in array.shape:
+        raise ValueError(f"x has shape {array.shape}; expected (H, S, A, S), each at least 1")
+    check_finite("x", array)
+    return array
+
+
+def _normalise(rows: FloatArray) -> FloatArray:
+    """Rows divided by their sums; a row without mass becomes uniform."""
+    sums = rows.sum(axis=-1, keepdims=True)
+    uniform = np.full(rows.shape, 1.0 / rows.shape[-1])
+    return np.divide(rows, sums, out=uniform, where=sums > 0)
+
+
+def policy_of(x: ArrayLike) -> FloatArray:
+    """The policy that an occupancy measure plays.
+
+    pi[h,s,a] = x(h,s,a) / x(h,s), with x(h,s,a) = sum_s' x[h,s,a,s'] and x(h,s) = sum_a x(h,s,a).
+    Where x(h,s) = 0 the policy is uniform: x says nothing there, and no choice changes x.
+
+    x: (H, S, A, S), nonnegative. Returns shape (H, S, A).
+    Raises ValueError for a wrong shape, a NaN or a negative entry. Source: Eq. (2).
+    """
+    table = _table(x)
+    check_nonnegative("x", table, "an occupancy measure")
+    return _normalise(table.sum(axis=-1))
+
+
+def dynamics_of(x: ArrayLike) -> FloatArray:
+    """The dynamics under which an occupancy measure moves.
+
+    P[h,s,a,s'] = x[h,s,a,s'] / x(h,s,a), with x(h,s,a) = sum_s' x[h,s,a,s']. Where x(h,s,a) = 0 the row is uniform.
+
+    x: (H, S, A, S), nonnegative. Returns shape (H, S, A, S).
+    Raises ValueError for a wrong shape, a NaN or a negative entry. Source: Eq. (2).
+    """
+    table = _table(x)
+    check_nonnegative("x", table, "an occupancy measure")
+    return _normalise(table)
+
+
+def check_occupancy(
+    x: ArrayLike,
+    initial_state: int = 0,
+    *,
+    transitions: ArrayLike | None = None,
+    tolerance: float = OCCUPANCY_TOLERANCE,
+) -> None:
+    """Is x an occupancy measure? If not, say which equation fails, where, and by how much.
+
+    x:             (H, S, A, S)
+    initial_state: s_1
+    transitions:   (H, S, A, S) or None; when given, x must also move under these dynamics:
+                   x[h,s,a,s'] = transitions[h,s,a,s'] x(h,s,a)
+    tolerance:     how far an equation may be off
+
+    Raises ValueError on the first of: shape, NaN, negative entry, start, flow, mass of a step, dynamics.
+    Source: Eq. (1) and the definition of S_i in Section B.
+    """
+    table = _table(x)
+    n_states = table.shape[1]
+    if not 0 <= initial_state < n_states:
+        raise ValueError(f"initial_state is {initial_state!r}; it must be a state 0..{n_states - 1}")
+    negative = table < -tolerance
+    if negative.any():
+        where = first(negative)
+        raise ValueError(
+            f"nonnegativity fails: {place('x', where)} is {table[where]:.6g}; "
+            "an occupancy measure must not be negative"
+        )
+    leaving = table.sum(axis=(2, 3))
+    arriving = table.sum(axis=(1, 2))
+    for s in range(n_states):
+        start = float(s == initial_state)
+        if abs(leaving[0, s] - start) > tolerance:
+            raise ValueError(
+                f"start fails: x[0, {s}] has mass {leaving[0, s]:.6g}; it must be {start:g} "
+                f"(the initial state is {initial_state})"
+            )
+    for h in range(1, table.shape[0]):
+        for s in range(n_states):
+            if abs(leaving[h, s] - arriving[h - 1, s]) > tolerance:
+                raise ValueError(
+                    f"flow fails at step {h}, state {s}: mass {arriving[h - 1, s]:.6g} arrives, "
+                    f"but mass {leaving[h, s]:.6g} leaves"
+                )
+    # Implied by start and flow; rounding may add up over many steps, so it is looked at on its own.
+    for h, mass in enumerate(table.sum(axis=(1, 2, 3))):
+        if abs(mass - 1.0) > n_states * tolerance:
+            raise ValueError(f"mass fails: x[{h}] sums to {mass:.6g}; each step must have mass one")
+    if transitions is not None:
+        rows = np.asarray(transitions, dtype=np.float64)
+        check_shape("transitions", rows, table.shape, "(H, S, A, S)")
+        expected = rows * table.sum(axis=3, keepdims=True)
+        wrong = ~(np.abs(table - expected) <= tolerance)
+        if wrong.any():
+            where = first(wrong)
+            raise ValueError(
+                f"dynamics fail: {place('x', where)} is {table[where]:.6g}; "
+                f"transitions times the mass of {place('x', where[:3])} is {expected[where]:.6g}"
+            )
+
+
+def occupancy_lp(mdp: FiniteHorizonMDP, loss: ArrayLike) -> tuple[FloatArray, float]:
+    """The least expected loss as a linear program over the occupancy measures of a known world.
+
+    minimise x . loss over x(h,s,a) >= 0 subject to start and flow, with x[h,s,a,s'] = P[h,s,a,s'] x(h,s,a).
+    Solved by SciPy's HiGHS: a way to the optimum that shares nothing with backward induction.
+
+    mdp: the world; loss: (H, S, A, S), possibly summed over episodes.
+    Returns an optimal x, (H, S, A, S), and its value.
+    Raises ValueError if the loss has the wrong shape or entries. Source: Section 2, Eq. (1).
+    """
+    table = mdp.check_loss(loss)
+    horizon, n_states, n_actions, _ = mdp.shape
+    cell = np.arange(horizon * n_states * n_actions).reshape(horizon, n_states, n_actions)
+    row = np.arange(horizon * n_states).reshape(horizon, n_states)
+    # What leaves (h, s), minus what arrives there from step h - 1.
+    h, s, a = np.indices(cell.shape)
+    leaving = coo_array((np.ones(cell.size), (row[h, s].ravel(), cell.ravel())), shape=(row.size, cell.size))
+    h, s, a, t = np.nonzero(mdp.transitions[:-1])
+    arriving = coo_array(
+        (mdp.transitions[h, s, a, t], (row[h + 1, t], cell[h, s, a])), shape=(row.size, cell.size)
+    )
+    cost = np.einsum("hsat,hsat->hsa", mdp.transitions, table)
+    mass, value = _solve(cost, csr_array(leaving) - csr_array(arriving), mdp.initial_state)
+    return mass.reshape(cell.shape)[..., None] * mdp.transitions, value
+
+
+def free_occupancy_lp(loss: ArrayLike, initial_state: int = 0) -> tuple[FloatArray, float]:
+    """The least expected loss when the dynamics are free too: a linear program over all occupancy measures.
+
+    minimise x . loss over x[h,s,a,s'] >= 0 subject to start and flow. The vertices of this set are the single
+    trajectories, so the optimum is the cheapest one.
+
+    loss: (H, S, A, S); initial_state: s_1. Returns an optimal x, (H, S, A, S), and its value.
+    Raises ValueError for a loss of the wrong shape or with a NaN, or a state that does not exist.
+    Source: Section 2, Eq. (1).
+    """
+    table = np.asarray(loss, dtype=np.float64)
+    if table.ndim != 4 or table.shape[1] != table.shape[3] or 0 in table.shape:
+        raise ValueError(f"loss has shape {table.shape}; expected (H, S, A, S), each at least 1")
+    check_finite("loss", table)
+    horizon, n_states, _, _ = table.shape
+    if not 0 <= initial_state < n_states:
+        raise ValueError(f"initial_state is {initial_state!r}; it must be a state 0..{n_states - 1}")
+    column = np.arange(table.size).reshape(table.shape)
+    row = np.arange(horizon * n_states).reshape(horizon, n_states)
+    shape = (row.size, column.size)
+    h, s, _, t = np.indices(table.shape)
+    leaving = coo_array((np.ones(column.size), (row[h, s].ravel(), column.ravel())), shape=shape)
+    inner = column[:-1]
+    arriving = coo_array((np.ones(inner.size), (row[h[:-1] + 1, t[:-1]].ravel(), inner.ravel())), shape=shape)
+    x, value = _solve(table, csr_array(leaving) - csr_array(arriving), initial_state)
+    return x.reshape(table.shape), value
+
+
+def _solve(cost: FloatArray, flow: csr_array, initial_state: int) -> tuple[FloatArray, float]:
+    """minimise cost . v over v >= 0 with flow v = 1{first step, initial state}."""
+    start = np.zeros(flow.shape[0])
+    start[initial_state] = 1.0
+    tolerances = {
+        "primal_feasibility_tolerance": SOLVER_TOLERANCE,
+        "dual_feasibility_tolerance": SOLVER_TOLERANCE,
+    }
+    result = linprog(
+        cost.ravel(), A_eq=flow, b_eq=start, bounds=(0, None), method="highs-ds", options=tolerances
+    )
+    if not result.success:
+        raise RuntimeError(f"the linear program was not solved: {result.message}")
+    # The solver's zeros may be negative by its tolerance.
+    return np.maximum(result.x, 0.0), float(result.fun)

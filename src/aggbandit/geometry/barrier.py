@@ -1,0 +1,203 @@
+"""Barriers: functions that know where the walls are, and the steps taken under them.
+
+`LogBarrier` is the logarithmic barrier of a polytope. A learner needs only what the protocol
+`Barrier` lists, so that the same learner plays a triangle on a page and a set of occupancy measures.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from aggbandit._arrays import FloatArray, check_finite
+from aggbandit.geometry.dikin import DikinEllipsoid, Ellipsoid, dikin_ellipsoid
+from aggbandit.geometry.polytope import Polytope
+
+NEWTON_TOLERANCE = 1e-9
+QUADRATIC_REGION = 0.25  # below this decrement a full Newton step more than halves it
+MOST_STEPS = 1000
+DRIFT = 1e-13  # an equality broken by more than this, relative to its right-hand side, is mended
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Step:
+    """Where a minimisation under a barrier ended, and the certificate that it did.
+
+    `x` is the point; `dikin` the ellipsoid there, which holds the factorisation; `decrement` the
+    Newton decrement of the minimised function at x (below 1/4 it bounds the local distance
+    from the exact minimiser by decrement/(1 - decrement)); `iterations` the number of Newton steps.
+    """
+
+    x: FloatArray
+    dikin: Ellipsoid
+    decrement: float
+    iterations: int
+
+
+class Barrier(Protocol):
+    """What a learner needs of a barrier R on a set. Points may be arrays of any one shape."""
+
+    @property
+    def theta(self) -> float:
+        """The barrier parameter."""
+
+    @property
+    def dimension(self) -> int:
+        """The dimension n of the slice the set lives in."""
+
+    def value(self, x: FloatArray) -> float:
+        """R(`x`)."""
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """The gradient of R at `x`, in a point's shape."""
+
+    def analytic_center(self) -> FloatArray:
+        """The minimiser of R on the slice."""
+
+    def bregman(self, y: FloatArray, x: FloatArray) -> float:
+        """R(`y`) - R(`x`) - grad R(x)·(y - x)."""
+
+    def dikin(self, x: FloatArray) -> Ellipsoid:
+        """The Dikin ellipsoid at `x`."""
+
+    def minimize(self, linear: FloatArray, start: FloatArray) -> Step:
+        """The minimiser of R + `linear`·x on the slice, by Newton's method from `start`."""
+
+    def mirror_step(self, x: FloatArray, g: FloatArray) -> Step:
+        """The minimiser of R + (`g` - grad R(`x`))·x on the slice."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogBarrier:
+    """The logarithmic barrier of a polytope: R(x) = - sum_i log(b_i - a_i·x).
+
+    It is a theta-self-concordant barrier with theta the number of inequalities. `body` is the set.
+    Every method raises `ValueError` for a point of another shape, not finite, not strictly inside or
+    off the slice, naming the rule that is broken.
+
+    Source: Section 2 (self-concordant barriers) and the appendix on efficient implementation.
+    """
+
+    body: Polytope
+
+    @property
+    def theta(self) -> float:
+        """The barrier parameter: the number m of inequalities."""
+        return float(self.body.n_inequalities)
+
+    @property
+    def dimension(self) -> int:
+        """The dimension n of the slice."""
+        return self.body.dimension
+
+    def value(self, x: npt.ArrayLike) -> float:
+        """R(x) = - sum_i log(b_i - a_i·x). `x` has shape (D,)."""
+        return -float(np.log(self._slacks("x", x)).sum())
+
+    def gradient(self, x: npt.ArrayLike) -> FloatArray:
+        """The gradient A'(1/s) in the whole space, s = b - A x. `x` and the result have shape (D,)."""
+        gradient: FloatArray = (1 / self._slacks("x", x)) @ self.body.A
+        return gradient
+
+    def hessian(self, x: npt.ArrayLike) -> FloatArray:
+        """The Hessian A' diag(1/s^2) A in the whole space, shape (D, D). `x` has shape (D,)."""
+        scaled = self.body.A / self._slacks("x", x)[:, None]
+        hessian: FloatArray = scaled.T @ scaled
+        return hessian
+
+    def bregman(self, y: npt.ArrayLike, x: npt.ArrayLike) -> float:
+        """The Bregman divergence R(y) - R(x) - grad R(x)·(y - x).
+
+        Computed without cancellation as sum_i (q_i - log(1 + q_i)), q_i the part by which slack i
+        grows from x to y. `y` and `x` have shape (D,), both strictly inside.
+
+        Source: Section 2.
+        """
+        slacks = self._slacks("x", x)
+        self._slacks("y", y)
+        growth = (self.body.A @ (np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64))) / slacks
+        return float((growth - np.log1p(growth)).sum())
+
+    def analytic_center(self) -> FloatArray:
+        """The minimiser of R on the slice, shape (D,), read-only; computed once."""
+        return self._center
+
+    def dikin(self, x: npt.ArrayLike) -> DikinEllipsoid:
+        """The Dikin ellipsoid at `x`, shape (D,)."""
+        x = np.array(x, dtype=np.float64)
+        return dikin_ellipsoid(self.body, x, self._slacks("x", x))
+
+    def minimize(
+        self, linear: npt.ArrayLike, start: npt.ArrayLike, tolerance: float = NEWTON_TOLERANCE
+    ) -> Step:
+        """The minimiser of R(x) + linear·x on the slice, by Newton's method.
+
+        Steps are damped by 1/(1 + decrement) while the decrement is at least 1/4 and full afterwards;
+        both stay strictly inside. It ends when the decrement is at most `tolerance`, or when a full
+        step no longer halves it, which in exact arithmetic it always does: rounding then has the last
+        word. The decrement in the result says which.
+
+        `linear` and `start` have shape (D,), `start` strictly inside. Raises `ValueError` if they are
+        not or if `linear` is not finite, `ArithmeticError` if 1000 steps are not enough.
+
+        Source: Algorithm 2, line 10, with the projection on the slice in the same step.
+        """
+        linear = self.body._vector("linear", linear)
+        check_finite("linear", linear)
+        x = self._back_to_slice(self.body.require_interior("start", start))
+        slacks = self.body.b - self.body.A @ x
+        last: Step | None = None
+        for iterations in range(MOST_STEPS + 1):
+            ellipsoid = dikin_ellipsoid(self.body, x, slacks)
+            direction, decrement = ellipsoid._newton((1 / slacks) @ self.body.A + linear)
+            step = Step(x, ellipsoid, decrement, iterations)
+            if decrement <= tolerance:
+                return step
+            if last is not None and last.decrement < QUADRATIC_REGION and decrement > last.decrement / 2:
+                return min(last, step, key=lambda s: s.decrement)
+            last = step
+            length = 1.0 if decrement < QUADRATIC_REGION else 1 / (1 + decrement)
+            x, slacks = self._move(x, direction, length)
+        raise ArithmeticError(f"after {MOST_STEPS} Newton steps the decrement is still {decrement:.3g}")
+
+    def mirror_step(self, x: npt.ArrayLike, g: npt.ArrayLike) -> Step:
+        """One step of mirror descent from x: the minimiser of R + (g - grad R(x))·x on the slice.
+
+        `x` and `g` have shape (D,); g is the learning rate times the loss vector. Raises as `minimize`.
+
+        Source: Section 2, Eq. (ALG:OMD), with the projection on the slice in the same step.
+        """
+        return self.minimize(self.body._vector("g", g) - self.gradient(x), x)
+
+    @cached_property
+    def _center(self) -> FloatArray:
+        center = self.minimize(np.zeros(self.body.ambient_dimension), self.body.interior_point).x
+        center.setflags(write=False)
+        return center
+
+    def _slacks(self, name: str, x: npt.ArrayLike) -> FloatArray:
+        return self.body.slacks(self.body.require_interior(name, x))
+
+    def _move(self, x: FloatArray, direction: FloatArray, length: float) -> tuple[FloatArray, FloatArray]:
+        """x + length·direction and its slacks; shorter if rounding, nothing else, would put it on a wall."""
+        while True:
+            moved = x + length * direction
+            slacks = self.body.b - self.body.A @ moved
+            if slacks.min() > 0:
+                return moved, slacks
+            length /= 2
+            if length == 0 or not math.isfinite(length):
+                raise ArithmeticError("no step along the Newton direction stays inside in double precision")
+
+    def _back_to_slice(self, x: FloatArray) -> FloatArray:
+        """x projected on C x = d again, if the rounding of many steps has carried it off."""
+        body = self.body
+        if not body.C.shape[0] or np.abs(body.C @ x - body.d).max() <= DRIFT * (1 + np.abs(body.d).max()):
+            return x
+        projected: FloatArray = body.interior_point + body.basis @ (body.basis.T @ (x - body.interior_point))
+        return projected if (body.b - body.A @ projected).min() > 0 else x

@@ -1,0 +1,347 @@
+"""Polytopes: {x : A x <= b, C x = d}, checked once, when they are made.
+
+Everything a barrier needs of the set is here: the slacks of its walls, an orthonormal basis of
+the directions along the slice {C x = d}, and a point well inside. A set that is empty, unbounded
+or flat has no barrier with a minimiser; it is refused when it is made, by two linear programs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from aggbandit._arrays import FloatArray, check_finite
+
+if TYPE_CHECKING:
+    from scipy.optimize import OptimizeResult
+
+RANK_TOLERANCE = 1e-10  # a row of C this close to the span of the rows above it adds no equation
+FLAT_TOLERANCE = 1e-10  # an inscribed ball this small beside the set's coordinates is no interior
+SLICE_TOLERANCE = 1e-9  # a point this far off C x = d, relative to the terms of the sum, is still on it
+LP_TOLERANCE = 1e-10  # the tightest the linear program solver takes
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Polytope:
+    """A bounded polytope with an interior in its slice, {x : A x <= b, C x = d}.
+
+    Arguments: `A` (m, D) and `b` (m,), one row an inequality; `C` (p, D) and `d` (p,), one row an
+    equality, or None for none. Redundant equalities are allowed, contradictory ones are not.
+
+    Attributes: `A`, `b`, `C`, `d` as given (`C` is (0, D) if there are no equalities), read-only;
+    `basis` W (D, n), orthonormal, spans {v : C v = 0}; `slice_rows` (m, n) is A W; `interior_point`
+    (D,) is the centre of a largest ball of the slice inside the set (a Chebyshev centre), and
+    `inner_radius` that ball's radius.
+
+    Raises `ValueError`: an array of the wrong shape or not finite; equalities that contradict each
+    other or leave a single point; an inequality that is constant on the slice; a set that is empty
+    or flat (the largest inscribed ball, found by a linear program, has no positive radius); a set
+    that is unbounded (a second linear program finds a direction v with C v = 0, A v <= 0, v != 0).
+
+    Source: the sets S of Section 2 and of the appendix on efficient implementation.
+    """
+
+    A: FloatArray
+    b: FloatArray
+    C: FloatArray
+    d: FloatArray
+    basis: FloatArray = field(repr=False)
+    slice_rows: FloatArray = field(repr=False)
+    interior_point: FloatArray = field(repr=False)
+    inner_radius: float = field(repr=False)
+
+    def __init__(
+        self,
+        A: npt.ArrayLike,
+        b: npt.ArrayLike,
+        C: npt.ArrayLike | None = None,
+        d: npt.ArrayLike | None = None,
+    ) -> None:
+        A, b = _rows("A", A, "b", b)
+        ambient = A.shape[1]
+        if (C is None) != (d is None):
+            raise ValueError("C and d belong together; give both or neither")
+        if C is None or d is None:
+            C, d = np.zeros((0, ambient)), np.zeros(0)
+        else:
+            C, d = _rows("C", C, "d", d)
+            if C.shape[1] != ambient:
+                raise ValueError(f"C has {C.shape[1]} columns and A has {ambient}; they must be equal")
+        basis, origin = _slice(C, d)
+        slice_rows = A @ basis
+        point, radius = _inscribed_ball(slice_rows, b - A @ origin)
+        _refuse_unbounded(slice_rows, basis)
+        arrays = {"A": A, "b": b, "C": C, "d": d, "basis": basis, "slice_rows": slice_rows}
+        for name, value in {**arrays, "interior_point": origin + basis @ point}.items():
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+        object.__setattr__(self, "inner_radius", radius)
+
+    @property
+    def dimension(self) -> int:
+        """The dimension n of the slice: D minus the rank of C."""
+        return int(self.basis.shape[1])
+
+    @property
+    def ambient_dimension(self) -> int:
+        """The number D of coordinates of a point."""
+        return int(self.A.shape[1])
+
+    @property
+    def n_inequalities(self) -> int:
+        """The number m of rows of A."""
+        return int(self.A.shape[0])
+
+    def slacks(self, x: npt.ArrayLike) -> FloatArray:
+        """How far every inequality is from being tight: b - A x.
+
+        `x` has shape (D,); the result (m,). Raises `ValueError` if `x` has another shape.
+        """
+        slacks: FloatArray = self.b - self.A @ self._vector("x", x)
+        return slacks
+
+    def contains(self, x: npt.ArrayLike, tolerance: float = 0.0) -> bool:
+        """Whether A x <= b + `tolerance` and, to rounding, C x = d.
+
+        `x` has shape (D,). A point that is not finite is not contained. Raises `ValueError` if `x`
+        has another shape.
+        """
+        x = self._vector("x", x)
+        if not np.isfinite(x).all():
+            return False
+        return bool((self.slacks(x) >= -tolerance).all()) and self._off_slice(x) is None
+
+    def require_interior(self, name: str, x: npt.ArrayLike) -> FloatArray:
+        """`x` as a float array, if it lies strictly inside: A x < b and, to rounding, C x = d.
+
+        `x` has shape (D,); `name` is what an error calls it. Raises `ValueError` naming the first
+        broken rule: the shape, a coordinate that is not finite, an inequality without slack, an
+        equality that does not hold.
+        """
+        x = self._vector(name, x)
+        slacks = self.b - self.A @ x
+        if not slacks.min() > 0:  # also when x is not finite: in a bounded set some slack is then -inf or nan
+            check_finite(name, x)
+            i = int(slacks.argmin())
+            raise ValueError(
+                f"{name} is not strictly inside: inequality {i} has slack {slacks[i]:.6g};"
+                " every slack must be positive"
+            )
+        if self.C.shape[0] and (i_off := self._off_slice(x)) is not None:
+            off = self.C[i_off] @ x
+            raise ValueError(
+                f"{name} is off the slice: C[{i_off}] @ {name} is {off:.12g}, not {self.d[i_off]:.12g}"
+            )
+        return x
+
+    def minimize(self, linear: npt.ArrayLike) -> FloatArray:
+        """A vertex where `linear`·x is smallest on the set, by linear programming.
+
+        `linear` has shape (D,); the result (D,). Raises `ValueError` if `linear` has another shape
+        or is not finite.
+        """
+        linear = self._vector("linear", linear)
+        check_finite("linear", linear)
+        # In the coordinates of the slice, with the walls at distance one from an interior point:
+        # thin sets look to the solver like round ones.
+        slacks = self.slacks(self.interior_point)
+        result = _linear_program(linear @ self.basis, self.slice_rows / slacks[:, None], np.ones_like(slacks))
+        vertex: FloatArray = self.interior_point + self.basis @ result.x
+        return vertex
+
+    def minkowski(self, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
+        """The Minkowski function of the set seen from x: how far y is on the way from x to the wall.
+
+        pi_x(y) = inf {t > 0 : x + (y - x)/t in S} = max(0, max_i a_i·(y - x) / (b_i - a_i·x)):
+        0 at y = x, 1 on the boundary, above 1 outside. `x` (D,) strictly inside, `y` (D,) on the
+        slice. Raises `ValueError` if they are not.
+
+        Source: after Eq. (scupperbound), appendix on self-concordant barriers.
+        """
+        x = self.require_interior("x", x)
+        y = self._vector("y", y)
+        check_finite("y", y)
+        if (i := self._off_slice(y)) is not None:
+            raise ValueError(f"y is off the slice: C[{i}] @ y is {self.C[i] @ y:.12g}, not {self.d[i]:.12g}")
+        return max(0.0, float(((self.A @ (y - x)) / self.slacks(x)).max()))
+
+    def vertices(self) -> FloatArray:
+        """All vertices, one a row; in order around the set if it is two-dimensional.
+
+        The result has shape (number of vertices, D). For small sets: the number of vertices grows
+        fast with the dimension.
+        """
+        rows, slacks = self.slice_rows, self.slacks(self.interior_point)
+        # q maps the slice to coordinates in which the walls' normals are as round as they can be
+        _, r = np.linalg.qr(rows / slacks[:, None])
+        to_slice = np.linalg.inv(r)
+        normals = (rows / slacks[:, None]) @ to_slice
+        if self.dimension == 1:
+            ends = np.array([[(1 / normals[normals < 0]).max()], [(1 / normals[normals > 0]).min()]])
+        else:
+            from scipy.spatial import HalfspaceIntersection
+
+            halfspaces = np.hstack([normals, -np.ones((len(slacks), 1))])
+            ends = _distinct(HalfspaceIntersection(halfspaces, np.zeros(self.dimension)).intersections)
+        if self.dimension == 2:
+            middle = ends.mean(axis=0)
+            ends = ends[np.argsort(np.arctan2(ends[:, 1] - middle[1], ends[:, 0] - middle[0]))]
+        vertices: FloatArray = self.interior_point + ends @ to_slice.T @ self.basis.T
+        return vertices
+
+    def _vector(self, name: str, x: npt.ArrayLike) -> FloatArray:
+        x = np.asarray(x, dtype=np.float64)
+        if x.shape != (self.A.shape[1],):
+            raise ValueError(f"{name} has shape {x.shape}; this set's points have shape ({self.A.shape[1]},)")
+        return x
+
+    def _off_slice(self, x: FloatArray) -> int | None:
+        """The first equality that x breaks by more than rounding, or None."""
+        off = np.abs(self.C @ x - self.d) > SLICE_TOLERANCE * (np.abs(self.C) @ np.abs(x) + np.abs(self.d))
+        return int(off.argmax()) if off.any() else None
+
+
+def _rows(
+    matrix_name: str, matrix: npt.ArrayLike, vector_name: str, vector: npt.ArrayLike
+) -> tuple[FloatArray, FloatArray]:
+    """The rows of a system of (in)equalities as our own arrays, shapes and entries checked."""
+    rows = np.array(matrix, dtype=np.float64)
+    sides = np.array(vector, dtype=np.float64)
+    if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
+        raise ValueError(
+            f"{matrix_name} has shape {rows.shape}; it must be a matrix with at least one row and column"
+        )
+    if sides.shape != (rows.shape[0],):
+        raise ValueError(
+            f"{vector_name} has shape {sides.shape}; {matrix_name} has {rows.shape[0]} rows,"
+            f" so ({rows.shape[0]},) is needed"
+        )
+    check_finite(matrix_name, rows)
+    check_finite(vector_name, sides)
+    return rows, sides
+
+
+def _slice(C: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """An orthonormal basis of {v : C v = 0} and the point of {x : C x = d} nearest to the origin.
+
+    Rows are taken in order and a row that adds nothing is passed over, so that the basis is the
+    same on every machine (an SVD's is not: any rotation of it would do as well).
+    """
+    ambient = C.shape[1]
+    kept, sides = np.zeros((0, ambient)), np.zeros(0)  # orthonormal rows, same solutions as C x = d
+    for i, (row, side) in enumerate(zip(C, d, strict=True)):
+        length = float(np.linalg.norm(row))
+        unit, offset = (row / length, side / length) if length else (row, side)
+        rest, rest_side = unit, offset
+        for _ in range(2):  # twice is enough: the second pass removes what rounding left of the first
+            along = kept @ rest
+            rest, rest_side = rest - along @ kept, rest_side - along @ sides
+        size = float(np.linalg.norm(rest))
+        if size > RANK_TOLERANCE:
+            kept, sides = np.vstack([kept, rest / size]), np.append(sides, rest_side / size)
+        elif abs(rest_side) > SLICE_TOLERANCE * max(1.0, float(np.abs(sides).max(initial=0.0))):
+            raise ValueError(
+                f"the set is empty: equality {i} contradicts those above it,"
+                f" by {rest_side * (length or 1):.6g}"
+            )
+    rank = len(kept)
+    if rank == ambient:
+        raise ValueError("the set is flat: the equalities C x = d leave a single point")
+    if rank == 0:
+        return np.eye(ambient), np.zeros(ambient)
+    q, _ = np.linalg.qr(kept.T, mode="complete")
+    basis = np.ascontiguousarray(q[:, rank:])
+    return basis, sides @ kept
+
+
+def _inscribed_ball(rows: FloatArray, slacks: FloatArray) -> tuple[FloatArray, float]:
+    """Centre and radius of a largest ball in {u : rows u <= slacks}; refuses an empty or a flat set."""
+    lengths = np.linalg.norm(rows, axis=1)
+    constant = lengths <= RANK_TOLERANCE * max(1.0, float(lengths.max()))
+    if constant.any():
+        i = int(constant.argmax())
+        if slacks[i] < 0:
+            raise ValueError(
+                f"the set is empty: inequality {i} has slack {slacks[i]:.6g} on all of the slice"
+            )
+        raise ValueError(
+            f"inequality {i} is constant on the slice (its slack is always {slacks[i]:.6g}); drop it"
+        )
+    normals, distances = rows / lengths[:, None], slacks / lengths
+    scale = float(np.abs(distances).max()) or 1.0
+    dimension = rows.shape[1]
+    # maximise r subject to  normals u + r <= distances / scale,  r <= 1 (a larger ball is no better a proof)
+    result = _linear_program(
+        np.append(np.zeros(dimension), -1.0),
+        np.vstack([np.column_stack([normals, np.ones(len(rows))]), np.append(np.zeros(dimension), 1.0)]),
+        np.append(distances / scale, 1.0),
+    )
+    center, radius = result.x[:dimension], float(result.x[dimension])
+    if radius <= FLAT_TOLERANCE:
+        tightest = int((distances / scale - normals @ center).argmin())
+        if radius < -FLAT_TOLERANCE:
+            raise ValueError(
+                "the set is empty: no point satisfies all inequalities; at best one is broken"
+                f" by {-radius * scale:.6g} (inequality {tightest} is among them)"
+            )
+        raise ValueError(
+            f"the set is flat: no ball of radius above {FLAT_TOLERANCE * scale:.3g} fits in its slice"
+            f" (inequality {tightest} is tight at its middle)"
+        )
+    # the solver's point may break a wall by its tolerance: take the radius the point itself has
+    radius = float((distances - normals @ center * scale).min())
+    return center * scale, radius
+
+
+def _refuse_unbounded(rows: FloatArray, basis: FloatArray) -> None:
+    """Refuse a set with a direction to infinity: v with rows v <= 0 and v != 0.
+
+    Stiemke's alternative, as one program: minimise the sum of rows v over -1 <= rows v <= 0. If the
+    minimum is zero, all recession directions have rows v = 0, and full column rank leaves only v = 0.
+    """
+    normals = rows / np.linalg.norm(rows, axis=1)[:, None]
+    _, singular, directions = np.linalg.svd(normals, full_matrices=True)
+    if len(singular) < rows.shape[1] or singular[-1] <= RANK_TOLERANCE * singular[0]:
+        direction = directions[-1]
+    else:
+        result = _linear_program(
+            normals.sum(axis=0), np.vstack([normals, -normals]), np.repeat([0.0, 1.0], len(normals))
+        )
+        direction = result.x
+        if result.fun > -0.5:  # the minimum is zero, or some row can be brought down to minus one
+            return
+    ray = basis @ direction
+    largest = ray / np.abs(ray).max()
+    raise ValueError(
+        f"the set is unbounded: it contains a ray in the direction {np.array2string(largest, precision=3)}"
+    )
+
+
+def _linear_program(cost: FloatArray, rows: FloatArray, sides: FloatArray) -> OptimizeResult:
+    """Minimise cost·u over rows u <= sides (u of any sign)."""
+    from scipy.optimize import linprog
+
+    result = linprog(
+        cost,
+        A_ub=rows,
+        b_ub=sides,
+        bounds=(None, None),
+        method="highs-ds",
+        options={"primal_feasibility_tolerance": LP_TOLERANCE, "dual_feasibility_tolerance": LP_TOLERANCE},
+    )
+    if result.status != 0:
+        raise ArithmeticError(f"the linear program was not solved: {result.message}")
+    return result
+
+
+def _distinct(points: FloatArray) -> FloatArray:
+    """The rows of `points`, each once; rows closer than rounding count as one."""
+    kept: list[FloatArray] = []
+    scale = float(np.abs(points).max())
+    for point in points:
+        if all(np.abs(point - other).max() > 1e-9 * scale for other in kept):
+            kept.append(point)
+    return np.array(kept)

@@ -8,7 +8,7 @@ READY  := .venv/ready
 BOOK   := $(BIN)/python book/_tools
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve lab execute test quick lint clean
+.PHONY: help book serve lab execute test quick lint lock clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -35,6 +35,11 @@ quick: $(READY)  ## the tests to run every few minutes: lint, types, unit and pr
 
 lint: $(READY)  ## ruff and mypy
 	@$(BIN)/python tests/run.py lint
+
+lock: $(READY)  ## pin every version again, after a change of pyproject.toml
+	@$(BIN)/uv pip compile pyproject.toml --all-extras --universal --python-version 3.11 \
+	    --no-annotate --no-header --quiet -o constraints.txt
+	@echo "Pinned in constraints.txt; the next make installs it."
 
 clean:  ## remove the environment and everything built
 	@rm -rf .venv _build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage coverage.xml htmlcov

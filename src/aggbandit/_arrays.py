@@ -1,4 +1,4 @@
-"""Arrays and their checks: one place for types, tolerances and the errors that name a rule, a place and a value."""
+"""Arrays and their checks: types, tolerances, and errors that name a rule, a place and a value."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ IntArray = NDArray[np.int64]
 Int32Array = NDArray[np.int32]
 BoolArray = NDArray[np.bool_]
 
-# How far a row of probabilities may be from summing to one: far above the rounding of a sum, far below any typo.
+# How far a row of probabilities may be from summing to one: far above rounding, far below any typo.
 ROW_SUM_TOLERANCE = 1e-9
 # How far an equation of an occupancy measure may be violated (solvers return points that are this good).
 OCCUPANCY_TOLERANCE = 1e-8
@@ -29,8 +29,8 @@ def first(mask: BoolArray) -> tuple[int, ...]:
 def read_only(values: ArrayLike) -> FloatArray:
     """A float64 array that nobody can write to.
 
-    An array that already is one is kept as it is, so that a table repeated over steps (`np.broadcast_to`) takes
-    the memory of one step; anything else is copied.
+    An array that already is one is kept as it is, so that a table repeated over steps (`np.broadcast_to`)
+    takes the memory of one step; anything else is copied.
     """
     if isinstance(values, np.ndarray) and values.dtype == np.float64 and not values.flags.writeable:
         return values

@@ -1,7 +1,7 @@
 """What a learner may see at the end of an episode: three types, each made from one trajectory.
 
 A learner names the type it takes and is handed exactly that one, so that it cannot look at more.
-Source: Section 3 (aggregate feedback); full and per-step ("semi-bandit") feedback are what earlier work assumes.
+Source: Section 3 (aggregate feedback); earlier work assumes full or per-step ("semi-bandit") feedback.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class FullFeedback:
 
     @classmethod
     def observe(cls, trajectory: Trajectory, loss: FloatArray) -> FullFeedback:
-        """What is seen of `trajectory` when the losses of the episode are `loss`, (H, S, A, S): all of it."""
+        """What is seen of `trajectory` when the episode has the losses `loss`, (H, S, A, S): all of it."""
         return cls(trajectory, loss)
 
 
@@ -62,7 +62,7 @@ class StepFeedback:
 
     @classmethod
     def observe(cls, trajectory: Trajectory, loss: FloatArray) -> StepFeedback:
-        """What is seen of `trajectory` when the losses of the episode are `loss`, (H, S, A, S): H numbers."""
+        """What is seen of `trajectory` when the episode has the losses `loss`, (H, S, A, S): H numbers."""
         return cls(trajectory, trajectory.losses(loss))
 
 
@@ -85,5 +85,5 @@ class AggregateFeedback:
 
     @classmethod
     def observe(cls, trajectory: Trajectory, loss: FloatArray) -> AggregateFeedback:
-        """What is seen of `trajectory` when the losses of the episode are `loss`, (H, S, A, S): one number."""
+        """What is seen of `trajectory` when the episode has the losses `loss`, (H, S, A, S): one number."""
         return cls(trajectory, trajectory.total(loss))

@@ -1,7 +1,8 @@
 """Loss sequences fixed before the first episode: the oblivious adversary.
 
-A sequence of K episodes is a small stack of loss tables and a schedule that says which episode uses which, so that
-a million episodes take a few megabytes, sums over episodes are exact, and no learner can influence its losses.
+A sequence of K episodes is a small stack of loss tables and a schedule that says which episode uses which,
+so that a million episodes take a few megabytes, sums over episodes are exact, and no learner can influence
+its losses.
 
 Source: Section 3 (losses l_k : [H] x S x A x S -> [0, 1], chosen by an oblivious adversary).
 """
@@ -36,8 +37,8 @@ class LossSequence:
     tables:   (M, H, S, A, S), entries in [0, 1]
     schedule: (K,) integers in 0..M-1, kept as int32
 
-    Both are read-only. Raises ValueError, naming the entry, for a wrong shape, a NaN, a loss outside [0, 1], or
-    a schedule that asks for a table that is not there. Source: Section 3.
+    Both are read-only. Raises ValueError, naming the entry, for a wrong shape, a NaN, a loss outside
+    [0, 1], or a schedule that asks for a table that is not there. Source: Section 3.
     """
 
     tables: FloatArray
@@ -100,7 +101,7 @@ class LossSequence:
         return np.asarray(by_table[self.schedule], dtype=np.float64)
 
     def best_policy(self, mdp: FiniteHorizonMDP) -> tuple[FloatArray, float]:
-        """The best fixed policy in hindsight and its expected loss over all K episodes: min_pi sum_k x^pi . l_k.
+        """The best fixed policy in hindsight, and its expected loss in all: min_pi sum_k x^pi . l_k.
 
         mdp: the world. Returns the policy, (H, S, A), and the value.
         Raises ValueError if the shapes do not fit. Source: the comparator of Section 3.
@@ -128,10 +129,10 @@ def fixed(loss: ArrayLike, episodes: int) -> LossSequence:
 def bernoulli(mean: ArrayLike, episodes: int, rng: np.random.Generator, n_tables: int = 256) -> LossSequence:
     """Losses 0 and 1, drawn around a mean: Pr[l[h,s,a,s'] = 1] = mean[h,s,a,s'].
 
-    `n_tables` tables are drawn, and each episode uses one of them at random: the regret of the sequence is exact,
-    and its average is near `mean`, within about 1/sqrt(n_tables).
+    `n_tables` tables are drawn, and each episode uses one of them at random: the regret of the sequence is
+    exact, and its average is near `mean`, within about 1/sqrt(n_tables).
 
-    mean: (H, S, A, S) in [0, 1]; episodes: K; rng: the source of randomness; n_tables: M (at most K are made).
+    mean: (H, S, A, S) in [0, 1]; episodes: K; rng: the source of randomness; n_tables: M, at most K.
     Raises ValueError as `LossSequence` does, or if K < 1 or M < 1.
     """
     check_positive_int("episodes", episodes)
@@ -146,7 +147,7 @@ def bernoulli(mean: ArrayLike, episodes: int, rng: np.random.Generator, n_tables
 def switching(tables: ArrayLike, episodes: int, at: Sequence[int]) -> LossSequence:
     """One table after the other: the first from the start, the i-th from episode `at[i-1]` on.
 
-    tables: (M, H, S, A, S) in [0, 1]; episodes: K; at: M - 1 increasing episodes (counted from zero) in 1..K-1.
+    tables: (M, H, S, A, S) in [0, 1]; episodes: K; at: M - 1 increasing episodes in 1..K-1, counted from 0.
     Raises ValueError as `LossSequence` does, or if `at` is not of this form.
     """
     stack = np.asarray(tables, dtype=np.float64)
@@ -194,8 +195,8 @@ def drifting(start: ArrayLike, end: ArrayLike, episodes: int, n_tables: int = 10
 def against(policy: ArrayLike, episodes: int) -> LossSequence:
     """Losses aimed at one policy: an action costs what the policy gives it, l[h,s,a,s'] = policy[h,s,a].
 
-    A deterministic policy pays 1 at every step, H in all, while every step that avoids its action is free. The
-    less a policy commits itself the less it can be hit: the uniform one pays H / A, whatever anybody does.
+    A deterministic policy pays 1 at every step, H in all, while every step that avoids its action is free.
+    The less a policy commits itself the less it can be hit: the uniform one pays H / A, whatever is done.
 
     policy: (H, S, A); episodes: K. Raises ValueError if the policy is not one, or if K < 1.
     """

@@ -1,8 +1,8 @@
 """The world: a finite-horizon Markov decision process whose transitions may differ from step to step.
 
-A policy pi and the dynamics P draw a trajectory s_1, a_1, s_2, ..., a_H, s_{H+1}: it starts at the initial state,
-a_h ~ pi(. | s_h, h) and s_{h+1} ~ P(. | s_h, a_h, h). The text counts steps h = 1..H, arrays count h = 0..H-1.
-Tables over a step are indexed [h, s, a, s'] and have shape (H, S, A, S).
+A policy pi and the dynamics P draw a trajectory s_1, a_1, s_2, ..., a_H, s_{H+1}: it starts at the initial
+state, a_h ~ pi(. | s_h, h) and s_{h+1} ~ P(. | s_h, a_h, h). The text counts steps h = 1..H, arrays count
+h = 0..H-1. Tables over a step are indexed [h, s, a, s'] and have shape (H, S, A, S).
 
 Source: Section 2 (Preliminaries).
 """
@@ -82,7 +82,7 @@ class Trajectory:
 
     @property
     def cells(self) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-        """The H visited cells (h, s_h, a_h, s_{h+1}) as an index: `table[trajectory.cells]` has shape (H,)."""
+        """The H visited cells (h, s_h, a_h, s_{h+1}) as an index: `table[trajectory.cells]` is (H,)."""
         return (np.arange(self.horizon), self.states[:-1], self.actions, self.states[1:])
 
     def indicator(self) -> FloatArray:
@@ -104,9 +104,9 @@ class Trajectory:
         return np.asarray(loss[self.cells], dtype=np.float64)
 
     def total(self, loss: FloatArray) -> float:
-        """The aggregate loss: sum_h loss[h, s_h, a_h, s_{h+1}] = loss . z_hat, in [0, H] for losses in [0, 1].
+        """The aggregate loss: sum_h loss[h, s_h, a_h, s_{h+1}] = loss . z_hat, between 0 and H.
 
-        loss: (H, S, A, S). Raises ValueError if the shape does not fit. Source: Section 3.
+        loss: (H, S, A, S), in [0, 1]. Raises ValueError if the shape does not fit. Source: Section 3.
         """
         return float(self.losses(loss).sum())
 
@@ -115,12 +115,12 @@ class Trajectory:
 class FiniteHorizonMDP:
     """A finite-horizon Markov decision process (without its losses).
 
-    transitions:   (H, S, A, S), transitions[h,s,a,s'] = P(s' | s, a, h); each row transitions[h,s,a] sums to one
+    transitions:   (H, S, A, S), transitions[h,s,a,s'] = P(s' | s, a, h); each row sums to one
     initial_state: s_1, in 0..S-1
 
     The transitions are copied and read-only (an array that is read-only already is kept without a copy).
-    Raises ValueError, naming the entry, for a wrong shape, a NaN, a negative probability, a row that does not sum
-    to one, or an initial state that does not exist. Source: Section 2.
+    Raises ValueError, naming the entry, for a wrong shape, a NaN, a negative probability, a row that does
+    not sum to one, or an initial state that does not exist. Source: Section 2.
     """
 
     transitions: FloatArray
@@ -147,17 +147,17 @@ class FiniteHorizonMDP:
     @property
     def horizon(self) -> int:
         """H, the number of steps of an episode."""
-        return self.transitions.shape[0]
+        return int(self.transitions.shape[0])
 
     @property
     def n_states(self) -> int:
         """S, the number of states."""
-        return self.transitions.shape[1]
+        return int(self.transitions.shape[1])
 
     @property
     def n_actions(self) -> int:
         """A, the number of actions."""
-        return self.transitions.shape[2]
+        return int(self.transitions.shape[2])
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -176,7 +176,8 @@ class FiniteHorizonMDP:
     def check_policy(self, policy: ArrayLike) -> FloatArray:
         """The policy as an array (H, S, A), once its shape and its probabilities are right.
 
-        policy: (H, S, A), policy[h,s,a] = pi(a | s, h). Raises ValueError naming the entry or the row otherwise.
+        policy: (H, S, A), policy[h,s,a] = pi(a | s, h). Raises ValueError naming the entry or the row
+        otherwise.
         """
         array = np.asarray(policy, dtype=np.float64)
         check_shape("policy", array, self.shape[:3], "(H, S, A)")
@@ -245,9 +246,9 @@ class FiniteHorizonMDP:
 
         policy: (H, S, A); rng: the source of randomness. Raises ValueError if the policy is not one.
 
-        The random numbers are a contract (a compiled engine consumes the same ones): for each step h the uniform
-        of the action, then the uniform of the next state, 2H in all, as `rng.random((H, 2))` gives them. A uniform
-        u picks the first index whose cumulative probability exceeds u.
+        The random numbers are a contract (a compiled engine consumes the same ones): for each step h the
+        uniform of the action, then the uniform of the next state, 2H in all, as `rng.random((H, 2))` gives
+        them. A uniform u picks the first index whose cumulative probability exceeds u.
         """
         pi = self.check_policy(policy)
         uniforms = rng.random((self.horizon, 2))
@@ -262,10 +263,11 @@ class FiniteHorizonMDP:
 
 
 def pick(probabilities: FloatArray, u: float) -> int:
-    """The first index whose cumulative probability exceeds u: a draw from the distribution for u uniform on [0, 1).
+    """The first index whose cumulative probability exceeds u: a draw, when u is uniform on [0, 1).
 
-    probabilities: (n,), summing to one up to rounding; u: in [0, 1). When rounding leaves the whole sum at or below
-    u, the last index of positive probability is taken, so that an entry of probability zero is never chosen.
+    probabilities: (n,), summing to one up to rounding; u: in [0, 1). When rounding leaves the whole sum at
+    or below u, the last index of positive probability is taken, so that an entry of probability zero is
+    never chosen.
     """
     index = int(np.searchsorted(np.cumsum(probabilities), u, side="right"))
     if index == len(probabilities):
@@ -284,8 +286,8 @@ def uniform_policy(mdp: FiniteHorizonMDP) -> FloatArray:
 def deterministic_policies(mdp: FiniteHorizonMDP) -> Iterator[FloatArray]:
     """All A^(H S) deterministic policies, one after the other: for small worlds only.
 
-    mdp: gives the shape. Yields arrays (H, S, A) with entries 0 and 1, the action of the last state at the last
-    step changing fastest.
+    mdp: gives the shape. Yields arrays (H, S, A) with entries 0 and 1, the action of the last state at the
+    last step changing fastest.
     """
     horizon, n_states, n_actions, _ = mdp.shape
     one_hot = np.eye(n_actions)

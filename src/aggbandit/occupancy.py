@@ -1,7 +1,7 @@
 """Occupancy measures x[h,s,a,s'] and the maps between them and pairs (policy, dynamics).
 
-A nonnegative x is the occupancy measure of some policy and some dynamics exactly when (Eq. (1), with the start
-that the paper adds in Section B)
+A nonnegative x is the occupancy measure of some policy and some dynamics exactly when (Eq. (1), with the
+start that the paper adds in Section B)
 
     start   sum_{a,s'} x[0,s,a,s'] = 1{s = s_1}
     flow    sum_{a,s'} x[h+1,s,a,s'] = sum_{s'',a} x[h,s'',a,s]      for every s and h = 0..H-2
@@ -10,6 +10,8 @@ and then every step has mass one. `FiniteHorizonMDP.occupancy` goes from policy 
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,7 +48,8 @@ def _normalise(rows: FloatArray) -> FloatArray:
     """Rows divided by their sums; a row without mass becomes uniform."""
     sums = rows.sum(axis=-1, keepdims=True)
     uniform = np.full(rows.shape, 1.0 / rows.shape[-1])
-    return np.divide(rows, sums, out=uniform, where=sums > 0)
+    np.divide(rows, sums, out=uniform, where=sums > 0)
+    return uniform
 
 
 def policy_of(x: ArrayLike) -> FloatArray:
@@ -66,7 +69,8 @@ def policy_of(x: ArrayLike) -> FloatArray:
 def dynamics_of(x: ArrayLike) -> FloatArray:
     """The dynamics under which an occupancy measure moves.
 
-    P[h,s,a,s'] = x[h,s,a,s'] / x(h,s,a), with x(h,s,a) = sum_s' x[h,s,a,s']. Where x(h,s,a) = 0 the row is uniform.
+    P[h,s,a,s'] = x[h,s,a,s'] / x(h,s,a), with x(h,s,a) = sum_s' x[h,s,a,s']. Where x(h,s,a) = 0 the row is
+    uniform.
 
     x: (H, S, A, S), nonnegative. Returns shape (H, S, A, S).
     Raises ValueError for a wrong shape, a NaN or a negative entry. Source: Eq. (2).
@@ -184,7 +188,7 @@ def free_occupancy_lp(loss: ArrayLike, initial_state: int = 0) -> tuple[FloatArr
     column = np.arange(table.size).reshape(table.shape)
     row = np.arange(horizon * n_states).reshape(horizon, n_states)
     shape = (row.size, column.size)
-    h, s, _, t = np.indices(table.shape)
+    h, s, t = (np.indices(table.shape)[axis] for axis in (0, 1, 3))
     leaving = coo_array((np.ones(column.size), (row[h, s].ravel(), column.ravel())), shape=shape)
     inner = column[:-1]
     arriving = coo_array((np.ones(inner.size), (row[h[:-1] + 1, t[:-1]].ravel(), inner.ravel())), shape=shape)
@@ -192,16 +196,20 @@ def free_occupancy_lp(loss: ArrayLike, initial_state: int = 0) -> tuple[FloatArr
     return x.reshape(table.shape), value
 
 
-def _solve(cost: FloatArray, flow: csr_array, initial_state: int) -> tuple[FloatArray, float]:
+def _solve(cost: FloatArray, flow: Any, initial_state: int) -> tuple[FloatArray, float]:
     """minimise cost . v over v >= 0 with flow v = 1{first step, initial state}."""
     start = np.zeros(flow.shape[0])
     start[initial_state] = 1.0
-    tolerances = {
-        "primal_feasibility_tolerance": SOLVER_TOLERANCE,
-        "dual_feasibility_tolerance": SOLVER_TOLERANCE,
-    }
     result = linprog(
-        cost.ravel(), A_eq=flow, b_eq=start, bounds=(0, None), method="highs-ds", options=tolerances
+        cost.ravel(),
+        A_eq=flow,
+        b_eq=start,
+        bounds=(0, None),
+        method="highs-ds",
+        options={
+            "primal_feasibility_tolerance": SOLVER_TOLERANCE,
+            "dual_feasibility_tolerance": SOLVER_TOLERANCE,
+        },
     )
     if not result.success:
         raise RuntimeError(f"the linear program was not solved: {result.message}")

@@ -51,8 +51,8 @@ class History:
     def regret(self) -> FloatArray:
         """The regret after each episode: sum_{j<=k} (x^{pi_j} - x^{pi*}) . l_j, shape (K,).
 
-        pi* is the best policy for all K episodes, so that only the last entry is compared with its own optimum (an
-        earlier entry may be negative). Expectations are over the trajectories. Source: Section 3.
+        pi* is the best policy for all K episodes, so that only the last entry is compared with its own
+        optimum (an earlier entry may be negative). Expectations are over the trajectories. Source: Section 3.
         """
         return np.cumsum(self.expected_loss - self.comparator_loss)
 
@@ -67,21 +67,22 @@ def simulate(
     """Play `learner` in the world `mdp` for all episodes of `losses`.
 
     In each episode: the learner chooses a policy, the policy is played, and the learner sees what its type of
-    feedback shows, no more. From `rng` are drawn, in this order, what the policy needs and then the 2H uniforms of
-    the trajectory (see `FiniteHorizonMDP.rollout`).
+    feedback shows, no more. From `rng` are drawn, in this order, what the policy needs and then the 2H
+    uniforms of the trajectory (see `FiniteHorizonMDP.rollout`).
 
     learner: an `EpisodeLearner`; mdp: the world, known to the learner only if it was made with it;
     losses: a `LossSequence` of the shape of the world; rng: the source of all randomness;
     engine: "reference" plays one episode at a time in NumPy, "auto" takes the fastest way there is.
 
-    Raises ValueError before the first episode if the losses do not fit the world, the learner's feedback is not one
-    of the three types, or the engine is unknown; and if a learner returns something that is not a policy.
+    Raises ValueError before the first episode if the losses do not fit the world, the learner's feedback is
+    not one of the three types, or the engine is unknown; and as soon as a learner returns no policy.
     """
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it must be one of {', '.join(map(repr, ENGINES))}")
     if learner.feedback not in FEEDBACKS:
         raise ValueError(
-            f"learner.feedback is {learner.feedback!r}; it must be one of {', '.join(f.__name__ for f in FEEDBACKS)}"
+            f"learner.feedback is {learner.feedback!r}; "
+            f"it must be one of {', '.join(f.__name__ for f in FEEDBACKS)}"
         )
     best_policy, best_value = losses.best_policy(mdp)
     expected_loss = np.empty(len(losses))

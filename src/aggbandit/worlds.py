@@ -98,16 +98,16 @@ class World:
 
 
 def night_driver() -> World:
-    """The running example: a driver crosses a small city by night, in three legs, and reads only the total on the meter.
+    """The running example: a driver crosses a small city by night and reads only the total on the meter.
 
-    States: riverside (the start), old town, ring road. Actions: keep to the road, or turn off it; neither is sure
-    to lead where it should. The loss of a leg is what the road costs plus what is waiting where the leg ends:
-    loss[h,s,a,s'] = road[h,s,a] + arrival[h,s'].
+    The crossing has three legs. States: riverside (the start), old town, ring road. Actions: keep to the
+    road, or turn off it; neither is sure to lead where it should. The loss of a leg is what the road costs
+    plus what is waiting where the leg ends: loss[h,s,a,s'] = road[h,s,a] + arrival[h,s'].
 
-    On a dry night (`loss`) the cheap first choice, keep, is a trap: riverside is expensive on the second leg. The
-    best policy pays 1.014, choosing the cheapest leg each time 1.277, tossing a coin 1.642 (rounded), the worst
-    2.143, all of at most 3. On a rainy night (`other_losses["rain"]`) the same policy pays 2.327 and the best one
-    0.958.
+    On a dry night (`loss`) the cheap first choice, keep, is a trap: riverside is expensive on the second
+    leg. The best policy pays 1.014, choosing the cheapest leg each time 1.277, tossing a coin 1.642 and the
+    worst 2.143 (rounded), of at most 3. On a rainy night (`other_losses["rain"]`) the same policy
+    pays 2.327 and the best one 0.958.
 
     Returns a `World` with H = 3, S = 3, A = 2; every number has one decimal.
     """
@@ -146,7 +146,7 @@ def night_driver() -> World:
     )
     return World(
         name="night driver",
-        description="A driver crosses a small city by night, in three legs, and reads only the total on the meter.",
+        description="A driver crosses a small city by night and reads only the total on the meter.",
         mdp=FiniteHorizonMDP(np.array(transitions), initial_state=0),
         loss=dry,
         state_names=("riverside", "old town", "ring road"),
@@ -176,12 +176,12 @@ def random_mdp(n_states: int, n_actions: int, horizon: int, rng: np.random.Gener
 def layered_grid(rows: int, columns: int, slip: float = 0.1) -> World:
     """A grid crossed from left to right, one column a step: up, level or down.
 
-    The state is the row, the step is the column: H = columns, S = rows, A = 3. An action moves one row up, stays
-    level or moves one row down (at the edge it stays); with probability `slip` one of the three moves is made at
-    random instead. The start is the middle row. The ground is hilly, and the loss of a step is the height of where
-    it arrives: between 0 and 1, known to two decimals.
+    The state is the row, the step is the column: H = columns, S = rows, A = 3. An action moves one row up,
+    stays level or moves one row down (at the edge it stays); with probability `slip` one of the three moves
+    is made at random instead. The start is the middle row. The ground is hilly, and the loss of a step is
+    the height of where it arrives: between 0 and 1, known to two decimals.
 
-    rows: S; columns: H; slip: in [0, 1]. Raises ValueError if rows or columns are below 1 or slip is not in [0, 1].
+    rows: S; columns: H; slip: a probability. Raises ValueError if S or H is below 1 or slip not in [0, 1].
     """
     check_positive_int("rows", rows)
     check_positive_int("columns", columns)
@@ -207,9 +207,10 @@ def layered_grid(rows: int, columns: int, slip: float = 0.1) -> World:
 def chain(length: int, horizon: int) -> World:
     """A long chain with its reward at the far end: who does not persist never sees it.
 
-    States 0..length-1, the start is 0. "forward" moves one state on with probability 0.9 and falls back to the start
-    otherwise; at the last state it stays there. "back" returns to the start. Every step costs 1, except that
-    staying at the start by "back" costs 0.8 (the temptation) and "forward" at the last state costs 0.
+    States 0..length-1, the start is 0. "forward" moves one state on with probability 0.9 and falls back to
+    the start otherwise; at the last state it stays there. "back" returns to the start. Every step costs 1,
+    except that staying at the start by "back" costs 0.8 (the temptation) and "forward" at the last state
+    costs 0.
 
     length: S; horizon: H; A = 2. Raises ValueError if one of them is below 1.
     """
@@ -234,13 +235,14 @@ def chain(length: int, horizon: int) -> World:
 
 
 def from_gymnasium(env_or_id: Any, horizon: int, **make_kwargs: Any) -> World:
-    """A Gymnasium toy-text environment (FrozenLake-v1, Taxi-v4, CliffWalking-v1) as a world with losses in [0, 1].
+    """A Gymnasium toy-text environment (FrozenLake, Taxi, CliffWalking) as a world with losses in [0, 1].
 
-    The table `env.unwrapped.P[s][a] = [(probability, next state, reward, terminated), ...]` becomes transitions and
-    losses. States keep their numbers.
+    The table `env.unwrapped.P[s][a] = [(probability, next state, reward, terminated), ...]` becomes
+    transitions and losses. States keep their numbers.
 
-    - Rewards in [low, high] become losses (high - reward) / (high - low), see `World.reward_scale`; the range is that
-      of the table and 0. Where several outcomes share (s, a, s') the loss is that of their mean reward.
+    - Rewards in [low, high] become losses (high - reward) / (high - low), see `World.reward_scale`; the
+      range is that of the table and 0. Where several outcomes share (s, a, s') the loss is that of their
+      mean reward.
     - A state in which an episode ends absorbs: it is never left, at reward 0. So the expected total loss is a
       decreasing affine function of the expected return within the horizon, and the best policy is the same.
     - An environment that starts at random gets one more state, "start" (the last one), and one more step, the
@@ -248,9 +250,9 @@ def from_gymnasium(env_or_id: Any, horizon: int, **make_kwargs: Any) -> World:
 
     env_or_id: an environment, or the name of one for `gymnasium.make`; horizon: the number of steps played;
     make_kwargs: passed on to `gymnasium.make`, which needs a name.
-    Raises ImportError if a name is given and Gymnasium is missing, TypeError if the environment has no transition
-    table, ValueError if the horizon is below 1, keywords come without a name, or a state that ends the episode can
-    also be passed through.
+    Raises ImportError if a name is given and Gymnasium is missing, TypeError if the environment has no
+    transition table, ValueError if the horizon is below 1, keywords come without a name, or a state that
+    ends the episode can also be passed through.
     """
     check_positive_int("horizon", horizon)
     env, name = _open(env_or_id, make_kwargs)
@@ -318,7 +320,7 @@ def _open(env_or_id: Any, make_kwargs: dict[str, Any]) -> tuple[Any, str]:
 
 
 def _final_states(start: FloatArray, endings: Any, passings: Any, name: str) -> Any:
-    """(S,) booleans: the states in which an episode from `start` ends; ValueError if it may also go on from one."""
+    """(S,) booleans: the states in which an episode ends; ValueError if it may also go on from one."""
     met = start > 0
     for _ in range(len(start)):
         met = met | passings[met].any(axis=0)

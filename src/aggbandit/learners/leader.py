@@ -1,7 +1,7 @@
 """Follow the leader, and why a learner must randomise or hesitate.
 
-The leader is the policy that would have been best so far. An adversary who knows the rule knows the policy of the
-next episode, and charges exactly what it will play: the leader pays the most that can be paid, for ever.
+The leader is the policy that would have been best so far. An adversary who knows the rule knows the policy
+of the next episode, and charges exactly what it will play: the leader pays the most there is, for ever.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["FollowTheLeader", "losses_against_the_leader"]
 class FollowTheLeader:
     """Plays the policy that would have been best in the episodes so far: argmin_pi sum_{j<k} x^pi . l_j.
 
-    It knows the world and sees the whole loss function of every episode. Before the first one everything is a tie.
+    It knows the world and sees the whole loss function of every episode. At first everything is a tie.
 
     mdp: the world, its dynamics known to the learner.
     """
@@ -37,15 +37,16 @@ class FollowTheLeader:
         return self.mdp.best_policy(self.total_loss)[0]
 
     def observe(self, feedback: FullFeedback) -> None:
-        """Add the losses of the episode, `feedback.loss`, to the total. Raises ValueError if the shape is wrong."""
+        """Add the losses of the episode, `feedback.loss`. Raises ValueError if they do not fit the world."""
         self.total_loss = self.total_loss + self.mdp.check_loss(feedback.loss)
 
 
 def losses_against_the_leader(mdp: FiniteHorizonMDP, episodes: int) -> LossSequence:
-    """The losses that ruin `FollowTheLeader`: in every episode, those aimed at the policy it is about to play.
+    """The losses that ruin `FollowTheLeader`: each episode's are aimed at the policy it is about to play.
 
-    The leader does not randomise, so its policies can be computed beforehand and the sequence is oblivious. It pays
-    H in every episode, while the uniform policy pays H / A: its regret is at least (1 - 1/A) H K, linear in K.
+    The leader does not randomise, so its policies can be computed beforehand and the sequence is oblivious.
+    It pays H in every episode, while the uniform policy pays H / A: its regret is at least (1 - 1/A) H K,
+    linear in K.
 
     mdp: the world the leader knows; episodes: K. Raises ValueError if K < 1.
     """

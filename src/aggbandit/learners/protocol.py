@@ -24,8 +24,8 @@ class VectorLearner(Protocol):
     def update(self, loss_value: float, z_hat: FloatArray, epsilon: FloatArray) -> Any:
         """Step 4 of the protocol: learn from what was seen.
 
-        loss_value: l_t . z_hat_t; z_hat: (d,), the action played in the end; epsilon: (d,), the allowed distortion.
-        May return a small record of what the step did.
+        loss_value: l_t . z_hat_t; z_hat: (d,), the action played in the end; epsilon: (d,), the allowed
+        distortion. May return a small record of what the step did.
         """
         ...
 

@@ -1,9 +1,47 @@
 """Online Markov decision processes with aggregate bandit feedback."""
 
-from aggbandit import losses, worlds
+from aggbandit import losses, theory, worlds
+from aggbandit.distorted import (
+    AgainstEstimator,
+    DistortedBandit,
+    DrawArm,
+    Exactly,
+    Freezing,
+    GameHistory,
+    RandomChord,
+    RandomMove,
+    RuleViolation,
+    TowardsWorstVertex,
+    Undistorted,
+)
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
+from aggbandit.geometry import (
+    Barrier,
+    DikinEllipsoid,
+    Ellipsoid,
+    LogBarrier,
+    OccupancyCoordinates,
+    Polytope,
+    Step,
+    box,
+    cross_polytope,
+    known_occupancy_polytope,
+    occupancy_coordinates,
+    random_polygon,
+    regular_polygon,
+    simplex,
+)
 from aggbandit.learners.fixed import FixedPolicy
+from aggbandit.learners.increasing_rates import (
+    ConstantRate,
+    IncreasingRate,
+    IncreasingRateOMD,
+    scrible,
+)
 from aggbandit.learners.leader import FollowTheLeader, losses_against_the_leader
+from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun, mirror_descent
+from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
+from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.learners.protocol import EpisodeLearner, VectorLearner
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import (
@@ -32,34 +70,70 @@ from aggbandit.worlds import (
 )
 
 __all__ = [
+    "AgainstEstimator",
     "AggregateFeedback",
+    "Barrier",
+    "ConstantRate",
+    "DikinEllipsoid",
+    "DistortedBandit",
+    "DrawArm",
+    "Ellipsoid",
     "EpisodeLearner",
+    "Exactly",
     "FiniteHorizonMDP",
     "FixedPolicy",
     "FollowTheLeader",
+    "Freezing",
     "FullFeedback",
+    "GameHistory",
     "History",
+    "IncreasingRate",
+    "IncreasingRateOMD",
+    "LogBarrier",
     "LossSequence",
+    "MirrorDescentBound",
+    "MirrorDescentRun",
+    "OccupancyCoordinates",
+    "OptimalDesign",
+    "OptimisticEXP2",
+    "Polytope",
+    "RandomChord",
+    "RandomMove",
     "RewardScale",
+    "RuleViolation",
+    "Step",
     "StepFeedback",
+    "TowardsWorstVertex",
     "Trajectory",
+    "Undistorted",
     "VectorLearner",
     "World",
+    "box",
     "chain",
     "check_occupancy",
+    "cross_polytope",
     "deterministic_policies",
     "dynamics_of",
     "enumerate_trajectories",
     "free_occupancy_lp",
     "from_gymnasium",
+    "g_optimal_design",
+    "known_occupancy_polytope",
     "layered_grid",
     "losses",
     "losses_against_the_leader",
+    "mirror_descent",
     "night_driver",
+    "occupancy_coordinates",
     "occupancy_lp",
     "policy_of",
     "random_mdp",
+    "random_polygon",
+    "regular_polygon",
+    "scrible",
+    "simplex",
     "simulate",
+    "theory",
     "uniform_policy",
     "worlds",
 ]

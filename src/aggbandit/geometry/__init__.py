@@ -1,7 +1,32 @@
 """Convex sets and what a barrier makes of them."""
 
 from aggbandit.geometry.barrier import Barrier, LogBarrier, Step
+from aggbandit.geometry.bodies import (
+    OccupancyCoordinates,
+    box,
+    cross_polytope,
+    known_occupancy_polytope,
+    occupancy_coordinates,
+    random_polygon,
+    regular_polygon,
+    simplex,
+)
 from aggbandit.geometry.dikin import DikinEllipsoid, Ellipsoid
 from aggbandit.geometry.polytope import Polytope
 
-__all__ = ["Barrier", "DikinEllipsoid", "Ellipsoid", "LogBarrier", "Polytope", "Step"]
+__all__ = [
+    "Barrier",
+    "DikinEllipsoid",
+    "Ellipsoid",
+    "LogBarrier",
+    "OccupancyCoordinates",
+    "Polytope",
+    "Step",
+    "box",
+    "cross_polytope",
+    "known_occupancy_polytope",
+    "occupancy_coordinates",
+    "random_polygon",
+    "regular_polygon",
+    "simplex",
+]

@@ -167,7 +167,7 @@ class DikinEllipsoid:
             directions = np.asarray(plane, dtype=np.float64)
             if directions.shape != (2, self.body.ambient_dimension):
                 raise ValueError(
-                    f"plane has shape {directions.shape}; two directions make (2, {self.body.ambient_dimension})"
+                    f"plane has shape {directions.shape}; expected (2, {self.body.ambient_dimension})"
                 )
             off = np.abs(directions @ self.body.C.T)
             if off.size and off.max() > SLICE_TOLERANCE * np.abs(directions).max():

@@ -11,10 +11,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-
+from aggbandit._arrays import FloatArray
 
 # --- self-concordance ---------------------------------------------------------------------------------------
 

@@ -104,7 +104,7 @@ class OccupancySet:
         if bad.any():
             where = first(bad)
             raise ValueError(
-                f"{place('radius', where)} is {radius[where]}; it must be positive, or the set has no interior"
+                f"{place('radius', where)} is {radius[where]}; it must be positive (the set needs room)"
             )
         if not 0 <= self.initial_state < shape[1]:
             raise ValueError(f"initial_state is {self.initial_state!r}; it must be a state 0..{shape[1] - 1}")
@@ -338,7 +338,8 @@ class OccupancyBarrier:
         index = np.stack(self.body.cells, axis=1)
         if not np.all(cells > 0):
             c, s = first(~(cells > 0))
-            raise ValueError(f"{place('x', (*index[c], s))} is {cells[c, s]:.6g}; it must be positive inside the set")
+            where = place("x", (*index[c], s))
+            raise ValueError(f"{where} is {cells[c, s]:.6g}; it must be positive inside the set")
         mass = cells.sum(axis=1)
         slack = self._radius * mass - np.abs(cells - self._P_hat * mass[:, None]).sum(axis=1)
         bad = self._constrained & ~(slack > 0)
@@ -361,8 +362,12 @@ class OccupancyBarrier:
         z = q - (q * P_hat).sum(axis=1, keepdims=True) + radius[:, None]
         inverse_kappa = sigma**2 * (1.0 + (m * t**2).sum(axis=1))
         wall = _Wall(
-            np.zeros_like(x), np.ones(len(x)), np.ones_like(x), np.zeros_like(x), np.zeros_like(x),
-            np.ones(len(x))
+            np.zeros_like(x),
+            np.ones(len(x)),
+            np.ones_like(x),
+            np.zeros_like(x),
+            np.zeros_like(x),
+            np.ones(len(x)),
         )
         for whole, part in zip(wall, (r, sigma, t, m, z, inverse_kappa), strict=True):
             whole[at] = part
@@ -480,7 +485,9 @@ class OccupancyBarrier:
             fresh = contraction > CHORD_LIMIT or contraction * decrement <= DECREMENT_TOLERANCE
             if fresh:
                 dikin = OccupancyDikin(self, x)
-        raise RuntimeError(f"the minimiser was not found in {MAX_ITERATIONS} steps; the decrement is {decrement:.3g}")
+        raise RuntimeError(
+            f"the minimiser was not found in {MAX_ITERATIONS} steps; the decrement is {decrement:.3g}"
+        )
 
 
 class OccupancyDikin:
@@ -669,8 +676,9 @@ class OccupancyDikin:
         if self._barrier.dimension == 0:
             return self.center
         q = xi[: n_cells * n_states].reshape(n_cells, n_states) / self.x
-        pull = np.sqrt(self.wall.m[at]) * xi[n_cells * n_states : xi.size - n_walls].reshape(n_walls,
-        n_states) q[at] += pull - (pull * self._barrier._P_hat[at]).sum(axis=1, keepdims=True)
+        pull = xi[n_cells * n_states : xi.size - n_walls].reshape(n_walls, n_states)
+        pull = np.sqrt(self.wall.m[at]) * pull
+        q[at] += pull - (pull * self._barrier._P_hat[at]).sum(axis=1, keepdims=True)
         wall_noise = np.zeros(n_cells)
         wall_noise[at] = xi[xi.size - n_walls :]
         noise = self._inverse_times(q, wall_noise)
@@ -681,6 +689,7 @@ class OccupancyDikin:
             raise FloatingPointError(
                 f"a sample left the set by rounding: its least coordinate is {y.min():.3g}"
             )
+        return self._barrier._table(y)
 
 
 @dataclass(frozen=True, eq=False)

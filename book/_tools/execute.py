@@ -32,8 +32,8 @@ CHAPTER_LIMIT = 60  # seconds a chapter should take; above it, a warning
 PROCESSES = 2
 
 # Two runs of a kernel with these variables do the same thing: no random hashes, no date in a picture, and one
-# thread for linear algebra, since the order of a sum decides its last digits. AGGBANDIT_FRAMES asks the moving
-# figures to draw all their frames beforehand, as a page needs them.
+# thread for linear algebra, since the order of a sum decides its last digits. AGGBANDIT_FRAMES asks the
+# moving figures to draw all their frames beforehand, as a page needs them.
 DETERMINISTIC = {
     "AGGBANDIT_FRAMES": "all",
     "PYTHONHASHSEED": "0",

@@ -200,8 +200,10 @@ def _solve(cost: FloatArray, flow: Any, initial_state: int) -> tuple[FloatArray,
     """minimise cost . v over v >= 0 with flow v = 1{first step, initial state}."""
     start = np.zeros(flow.shape[0])
     start[initial_state] = 1.0
+    # The solver's tolerances are absolute: a loss summed over a million episodes is brought to size one.
+    scale = float(np.abs(cost).max()) or 1.0
     result = linprog(
-        cost.ravel(),
+        cost.ravel() / scale,
         A_eq=flow,
         b_eq=start,
         bounds=(0, None),
@@ -211,7 +213,7 @@ def _solve(cost: FloatArray, flow: Any, initial_state: int) -> tuple[FloatArray,
             "dual_feasibility_tolerance": SOLVER_TOLERANCE,
         },
     )
-    if not result.success:
+    if not result.success or result.x is None or result.fun is None:
         raise RuntimeError(f"the linear program was not solved: {result.message}")
     # The solver's zeros may be negative by its tolerance.
-    return np.maximum(result.x, 0.0), float(result.fun)
+    return np.maximum(result.x, 0.0), scale * float(result.fun)

@@ -1,0 +1,57 @@
+"""Three kinds of feedback, and what each refuses."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+import aggbandit as ab
+
+TRAJECTORY = ab.Trajectory([0, 1, 0], [1, 0], 2, 2)
+
+
+def test_what_each_kind_shows():
+    loss = np.arange(16.0).reshape(2, 2, 2, 2) / 16
+    assert ab.AggregateFeedback.observe(TRAJECTORY, loss).total == (3 + 12) / 16
+    np.testing.assert_array_equal(ab.StepFeedback.observe(TRAJECTORY, loss).losses, [3 / 16, 12 / 16])
+    np.testing.assert_array_equal(ab.FullFeedback.observe(TRAJECTORY, loss).loss, loss)
+
+
+def test_each_kind_holds_no_more_than_it_shows():
+    """The only way to the losses is through the field of that kind."""
+    fields = {
+        kind: {f.name for f in dataclasses.fields(kind)}
+        for kind in (ab.AggregateFeedback, ab.StepFeedback, ab.FullFeedback)
+    }
+    assert fields == {
+        ab.AggregateFeedback: {"trajectory", "total"},
+        ab.StepFeedback: {"trajectory", "losses"},
+        ab.FullFeedback: {"trajectory", "loss"},
+    }
+    assert {f.name for f in dataclasses.fields(ab.Trajectory)} == {
+        "states",
+        "actions",
+        "n_states",
+        "n_actions",
+    }
+
+
+def test_bad_feedback_is_named():
+    with pytest.raises(ValueError, match="total is nan; it must be finite"):
+        ab.AggregateFeedback(TRAJECTORY, np.nan)
+    with pytest.raises(ValueError, match=r"losses has shape \(3,\); expected \(H,\) = \(2,\)"):
+        ab.StepFeedback(TRAJECTORY, np.zeros(3))
+    with pytest.raises(ValueError, match=r"losses\[1\] is inf"):
+        ab.StepFeedback(TRAJECTORY, np.array([0.0, np.inf]))
+    with pytest.raises(ValueError, match=r"loss has shape \(2, 2, 2\); expected \(H, S, A, S\)"):
+        ab.FullFeedback(TRAJECTORY, np.zeros((2, 2, 2)))
+    with pytest.raises(ValueError, match=r"loss\[0, 0, 0, 0\] is nan"):
+        ab.FullFeedback(TRAJECTORY, np.full((2, 2, 2, 2), np.nan))
+
+
+def test_feedback_cannot_be_changed():
+    feedback = ab.StepFeedback(TRAJECTORY, np.zeros(2))
+    with pytest.raises(ValueError, match="read-only"):
+        feedback.losses[0] = 1.0
+    with pytest.raises(AttributeError):
+        ab.AggregateFeedback(TRAJECTORY, 1.0).total = 0.0

@@ -1,0 +1,110 @@
+"""Occupancy measures: which equation fails, conventions without mass, the linear programs."""
+
+import numpy as np
+import pytest
+
+import aggbandit as ab
+
+
+@pytest.fixture
+def world() -> ab.World:
+    return ab.night_driver()
+
+
+@pytest.fixture
+def x(world) -> np.ndarray:
+    return world.mdp.occupancy(ab.uniform_policy(world.mdp))
+
+
+def test_a_true_occupancy_measure_passes(world, x):
+    ab.check_occupancy(x)
+    ab.check_occupancy(x, 0, transitions=world.mdp.transitions)
+
+
+def test_each_violated_equation_is_named(world, x):
+    negative = x.copy()
+    negative[1, 2, 0, 1] = -0.1
+    with pytest.raises(ValueError, match=r"nonnegativity fails: x\[1, 2, 0, 1\] is -0.1"):
+        ab.check_occupancy(negative)
+
+    with pytest.raises(
+        ValueError, match=r"start fails: x\[0, 0\] has mass 1; it must be 0 \(the initial state is 1\)"
+    ):
+        ab.check_occupancy(x, 1)
+
+    flow = x.copy()
+    flow[2, 1, 0, 0] += 0.05
+    with pytest.raises(
+        ValueError, match=r"flow fails at step 2, state 1: mass 0\.\d+ arrives, but mass 0\.\d+ leaves"
+    ):
+        ab.check_occupancy(flow)
+
+    moved = x.copy()
+    moved[2, 0, 0, 0] += 0.01
+    moved[2, 0, 0, 1] -= 0.01
+    ab.check_occupancy(moved)
+    with pytest.raises(ValueError, match=r"dynamics fail: x\[2, 0, 0, 0\] is"):
+        ab.check_occupancy(moved, transitions=world.mdp.transitions)
+
+    with pytest.raises(ValueError, match=r"x has shape \(3, 3, 2\); expected \(H, S, A, S\)"):
+        ab.check_occupancy(x[..., 0])
+    with pytest.raises(ValueError, match="initial_state is 3"):
+        ab.check_occupancy(x, 3)
+    with pytest.raises(ValueError, match=r"x\[0, 0, 0, 0\] is nan"):
+        ab.check_occupancy(x * np.nan)
+
+
+def test_exchanging_state_and_next_state_is_noticed(x):
+    with pytest.raises(ValueError, match="start fails"):
+        ab.check_occupancy(x.swapaxes(1, 3))
+
+
+def test_without_mass_the_policy_and_the_row_are_uniform(world, x):
+    np.testing.assert_array_equal(ab.policy_of(x)[0, 1:], 0.5)
+    np.testing.assert_array_equal(ab.dynamics_of(x)[0, 1:], 1 / 3)
+    np.testing.assert_allclose(ab.dynamics_of(x)[0, 0], world.mdp.transitions[0, 0], atol=1e-15)
+    assert np.isfinite(ab.policy_of(np.zeros((2, 2, 3, 2)))).all()
+
+
+def test_extraction_refuses_what_is_no_measure(x):
+    bad = x.copy()
+    bad[1, 1, 1, 1] = -1e-3
+    for extract in (ab.policy_of, ab.dynamics_of):
+        with pytest.raises(
+            ValueError, match=r"x\[1, 1, 1, 1\] is -0.001; an occupancy measure must not be negative"
+        ):
+            extract(bad)
+        with pytest.raises(ValueError, match="expected"):
+            extract(bad[0])
+
+
+def test_many_pairs_have_the_same_occupancy_measure(world):
+    """Eq. (2) inverts x up to what x cannot see: two policies that differ only where nobody goes."""
+    first, second = ab.uniform_policy(world.mdp), ab.uniform_policy(world.mdp)
+    second[0, 1] = [1.0, 0.0]
+    np.testing.assert_array_equal(world.mdp.occupancy(first), world.mdp.occupancy(second))
+
+
+def test_the_linear_program_of_a_sum_over_a_million_episodes(world):
+    loss = 1e6 * world.loss
+    x, value = ab.occupancy_lp(world.mdp, loss)
+    assert value == pytest.approx(world.mdp.best_policy(loss)[1], rel=1e-9)
+    ab.check_occupancy(x, transitions=world.mdp.transitions)
+
+
+def test_the_linear_program_of_nothing(world):
+    assert ab.occupancy_lp(world.mdp, np.zeros(world.mdp.shape))[1] == 0.0
+    assert ab.free_occupancy_lp(np.zeros((1, 1, 1, 1)))[1] == 0.0
+
+
+def test_free_dynamics_can_only_help(world):
+    assert ab.free_occupancy_lp(world.loss)[1] < ab.occupancy_lp(world.mdp, world.loss)[1]
+
+
+def test_bad_losses_of_the_free_program_are_named(world):
+    with pytest.raises(ValueError, match=r"loss has shape \(3, 3, 2\)"):
+        ab.free_occupancy_lp(world.loss[..., 0])
+    with pytest.raises(ValueError, match=r"loss\[0, 0, 0, 0\] is nan"):
+        ab.free_occupancy_lp(world.loss * np.nan)
+    with pytest.raises(ValueError, match="initial_state is -1"):
+        ab.free_occupancy_lp(world.loss, -1)

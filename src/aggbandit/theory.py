@@ -218,54 +218,67 @@ class OptimisticRates(NamedTuple):
     gamma: float
 
 
-def optimistic_exploration(eta: float, rank: int, loss_bound: float, epsilon_bound: float) -> float:
-    """The exploration that keeps every |l~_t(y)| <= 1/eta: gamma = eta H r (1 + beta).
+def optimistic_exploration(
+    eta: float, rank: int, loss_bound: float, epsilon_bound: float, design_norm: float | None = None
+) -> float:
+    """The exploration that keeps every |l~_t(y)| <= 1/eta: gamma = eta H kappa (1 + beta).
 
-    With a G-optimal design, ||y||²_{M^-1} <= r/gamma on the whole set, so that
-    |l~(y)| <= H r/gamma + r beta H/sqrt(gamma) <= H r (1 + beta)/gamma.
+    An exploration mu with ||y||²_{M^+} <= kappa on the whole set (kappa >= r, with equality for a G-optimal
+    design) gives |l~(y)| <= H kappa/gamma + sqrt(r kappa/gamma) beta H <= H kappa (1 + beta)/gamma.
     ``eta`` is the learning rate, ``rank`` r the dimension of the span of the set, ``loss_bound`` H,
-    ``epsilon_bound`` beta. Raises ``ValueError`` for values that are not positive (``epsilon_bound``:
-    negative). Source: proof of Lemma mw-sec-ord-bound, with the design's certificate for the paper's lambda,
+    ``epsilon_bound`` beta, ``design_norm`` kappa (by default r). Raises ``ValueError`` for values out of
+    range. Source: proof of Lemma mw-sec-ord-bound, with the design's certificate for the paper's lambda,
     which need not exist.
     """
     _positive("eta", eta)
-    _positive("rank", rank)
     _positive("loss_bound", loss_bound)
     _nonnegative("epsilon_bound", epsilon_bound)
-    return eta * loss_bound * rank * (1 + epsilon_bound)
+    return eta * loss_bound * _design_norm(rank, design_norm) * (1 + epsilon_bound)
 
 
-def optimistic_second_moment(rank: int, loss_bound: float, epsilon_bound: float) -> float:
-    """The second moment of the optimistic estimate: E sum_y q_t(y) l~_t(y)² <= 2 r H² (1 + r beta²).
+def optimistic_second_moment(
+    rank: int, loss_bound: float, epsilon_bound: float, design_norm: float | None = None
+) -> float:
+    """The second moment of the optimistic estimate: E sum_y p_t(y) l~_t(y)² <= 2 kappa H² (1 + r beta²).
 
-    Under p_t <= 2 q_t it is twice that. ``rank`` r, ``loss_bound`` H, ``epsilon_bound`` beta. Raises
-    ``ValueError`` for values out of range. Source: Lemma sec-mom-bound without its assumption beta² r >= 1,
-    under which it is at most the printed (2 H beta r)².
+    The paper has it under q_t, with r for kappa, and passes to p_t by p_t <= 2 q_t, at the price of a factor
+    two. The certificate makes that unnecessary: with M = (1 - gamma) M_p + gamma M_mu, let lambda_1, ...,
+    lambda_r be the eigenvalues of M_p relative to M_mu. They sum to at most kappa, and
+    sum_y p(y) ||y||²_{M^+} = sum_i lambda_i / ((1 - gamma) lambda_i + gamma) <= kappa, a concave function of
+    each. ``rank`` r, ``loss_bound`` H, ``epsilon_bound`` beta, ``design_norm`` kappa (by default r, which
+    gives the bound under q_t whatever mu is). Raises ``ValueError`` for values out of range. Source: Lemma
+    sec-mom-bound, without its assumption beta² r >= 1, under which it is at most the printed (2 H beta r)²
+    for kappa = r.
     """
-    _positive("rank", rank)
     _positive("loss_bound", loss_bound)
     _nonnegative("epsilon_bound", epsilon_bound)
-    return 2 * rank * loss_bound**2 * (1 + rank * epsilon_bound**2)
+    return 2 * _design_norm(rank, design_norm) * loss_bound**2 * (1 + rank * epsilon_bound**2)
 
 
 def optimistic_rates(
-    rank: int, n_points: int, loss_bound: float, epsilon_bound: float, rounds: int
+    rank: int,
+    n_points: int,
+    loss_bound: float,
+    epsilon_bound: float,
+    rounds: int,
+    design_norm: float | None = None,
 ) -> OptimisticRates:
     """The rate and the exploration at which Algorithm 1's corrected bound is least.
 
-    eta = sqrt( log|S| / (T (4 r H² (1 + r beta²) + H² r (1 + beta))) ),  gamma = eta H r (1 + beta).
+    eta = sqrt( log|S| / (T H² kappa (2 (1 + r beta²) + 1 + beta)) ),  gamma = eta H kappa (1 + beta).
 
-    ``rank`` r, ``n_points`` |S| >= 2, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T. Raises
-    ``ValueError`` for values out of range, and when T is so small that gamma > 1/2, which the proof excludes.
-    Source: Theorem optimismmain, corrected (its printed rate: ``printed_optimistic_rates``).
+    ``rank`` r, ``n_points`` |S| >= 2, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T, ``design_norm``
+    kappa (by default r). Raises ``ValueError`` for values out of range, and when T is so small that gamma >
+    1/2, beyond which the learner would mostly explore. Source: Theorem optimismmain, corrected (its printed
+    rate: ``printed_optimistic_rates``).
     """
     _positive("rounds", rounds)
     if n_points < 2:
         raise ValueError(f"n_points = {n_points}; a choice needs at least two points")
-    cost = 2 * optimistic_second_moment(rank, loss_bound, epsilon_bound)
-    cost += loss_bound * optimistic_exploration(1.0, rank, loss_bound, epsilon_bound)
+    cost = optimistic_second_moment(rank, loss_bound, epsilon_bound, design_norm)
+    cost += loss_bound * optimistic_exploration(1.0, rank, loss_bound, epsilon_bound, design_norm)
     eta = math.sqrt(math.log(n_points) / (rounds * cost))
-    gamma = optimistic_exploration(eta, rank, loss_bound, epsilon_bound)
+    gamma = optimistic_exploration(eta, rank, loss_bound, epsilon_bound, design_norm)
     if gamma > 0.5:
         needed = math.ceil(rounds * (2 * gamma) ** 2)
         raise ValueError(f"gamma = {gamma:.3g} at rounds = {rounds}; it must be <= 1/2 (rounds >= {needed})")
@@ -280,29 +293,34 @@ def optimistic_bound(
     rounds: int,
     budget: float = 0.0,
     rates: OptimisticRates | None = None,
+    design_norm: float | None = None,
 ) -> float:
     """What Algorithm 1's expected regret cannot exceed.
 
-    log|S|/eta + 4 r H² (1 + r beta²) eta T + gamma H T + (4r + 1)(1 + beta) sqrt(BT).
+    log|S|/eta + 2 kappa H² (1 + r beta²) eta T + gamma H T + (2 kappa + 1)(1 + beta) sqrt(BT).
 
     ``rank`` r, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T, ``budget`` B,
-    ``rates`` eta and gamma (by default ``optimistic_rates``). Assumes l·y in [0, H] on the set. Raises
-    ``ValueError`` for values out of range, or a gamma outside [eta H r (1 + beta), 1/2]. Source: Theorem
-    optimismmain; p_t <= 2 q_t is used for the second moment, and |y·eps| <= (1 + beta) |z·eps| for the last
-    term.
+    ``rates`` eta and gamma (by default ``optimistic_rates``), ``design_norm`` kappa (by default r). Assumes
+    l·y in [0, H] on the set. Raises ``ValueError`` for values out of range, or a gamma outside [eta H kappa
+    (1 + beta), 1]. Source: Theorem optimismmain, with the certificate kappa for p_t <= 2 q_t (see
+    ``optimistic_second_moment``; also sum_y p(y) ||y||_{M^+} <= sqrt(kappa)) and |y·eps| <= (1 + beta)
+    |z·eps|. The paper's route gives 4 and 4 r + 1 for 2 and 2 kappa + 1; printed are 2 and 5 d, and beta for
+    1 + beta.
     """
     _nonnegative("budget", budget)
-    eta, gamma = (
-        optimistic_rates(rank, n_points, loss_bound, epsilon_bound, rounds) if rates is None else rates
-    )
-    least = optimistic_exploration(eta, rank, loss_bound, epsilon_bound)
-    if not least * (1 - 1e-12) <= gamma <= 0.5:
-        raise ValueError(f"gamma = {gamma}; the bound needs eta H r (1 + beta) = {least:.6g} <= gamma <= 1/2")
+    if rates is None:
+        rates = optimistic_rates(rank, n_points, loss_bound, epsilon_bound, rounds, design_norm)
+    eta, gamma = rates
+    least = optimistic_exploration(eta, rank, loss_bound, epsilon_bound, design_norm)
+    if not least * (1 - 1e-12) <= gamma <= 1:
+        raise ValueError(
+            f"gamma = {gamma}; the bound needs eta H kappa (1 + beta) = {least:.6g} <= gamma <= 1"
+        )
     return (
         math.log(n_points) / eta
-        + 2 * optimistic_second_moment(rank, loss_bound, epsilon_bound) * eta * rounds
+        + optimistic_second_moment(rank, loss_bound, epsilon_bound, design_norm) * eta * rounds
         + gamma * loss_bound * rounds
-        + (4 * rank + 1) * (1 + epsilon_bound) * math.sqrt(budget * rounds)
+        + (2 * _design_norm(rank, design_norm) + 1) * (1 + epsilon_bound) * math.sqrt(budget * rounds)
     )
 
 
@@ -344,7 +362,7 @@ def printed_optimistic_bound(
     budget: float,
     least_eigenvalue: float,
 ) -> float:
-    """Algorithm 1's bound as printed; its first constant must be 6, not 4, since p_t <= 2 q_t is needed.
+    """Algorithm 1's bound as printed; by its own proof, with p_t <= 2 q_t, its first constant must be 6, not 4.
 
     (4 H beta d + H³/(beta lambda d) + H²/(lambda sqrt d)) sqrt(T log|S|) + 10 beta d sqrt(BT).
 
@@ -452,6 +470,16 @@ def printed_B(n_states: int, n_actions: int, horizon: int, episodes: int, delta:
 
 
 # --- helpers ------------------------------------------------------------------------------------------------
+
+
+def _design_norm(rank: int, design_norm: float | None) -> float:
+    """kappa: the rank for a G-optimal design; no design has less (a tiny bit less is rounding)."""
+    _positive("rank", rank)
+    if design_norm is None:
+        return float(rank)
+    if not rank * (1 - 1e-9) <= design_norm < math.inf:
+        raise ValueError(f"design_norm = {design_norm}; no design has max ||y||² below the rank, {rank}")
+    return design_norm
 
 
 def _rate_within_theorem(

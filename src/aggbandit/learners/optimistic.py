@@ -80,11 +80,14 @@ class OptimisticEXP2:
         self._probabilities = self._mix()
 
     def _theorem_rates(self) -> theory.OptimisticRates:
-        eta, gamma = theory.optimistic_rates(
-            self.rank, len(self.points), self.loss_bound, self.epsilon_bound, self.rounds
+        return theory.optimistic_rates(
+            self.rank,
+            len(self.points),
+            self.loss_bound,
+            self.epsilon_bound,
+            self.rounds,
+            self.design.largest_norm,
         )
-        # The design is optimal up to its certificate only; explore that much more.
-        return theory.OptimisticRates(eta, gamma * self.design.largest_norm / self.rank)
 
     def _mix(self) -> FloatArray:
         """Line 4: q_t = (1 - gamma) p_t + gamma mu."""

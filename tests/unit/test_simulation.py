@@ -1,0 +1,142 @@
+"""Playing a learner against a world."""
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import aggbandit as ab
+
+WORLD = ab.night_driver()
+DRY, RAIN = WORLD.loss, WORLD.other_losses["rain"]
+MIXED = ab.losses.switching([DRY, RAIN], 60, at=[25])
+
+
+class Recorder:
+    """Plays a random policy and keeps what it was shown."""
+
+    def __init__(self, feedback):
+        self.feedback = feedback
+        self.seen = []
+        self.played = []
+
+    def policy(self, rng):
+        self.played.append(rng.dirichlet([1.0, 1.0], size=(3, 3)))
+        return self.played[-1]
+
+    def observe(self, feedback):
+        self.seen.append(feedback)
+
+
+@pytest.mark.parametrize("kind", [ab.AggregateFeedback, ab.StepFeedback, ab.FullFeedback])
+def test_an_episode_is_policy_trajectory_feedback(kind):
+    """The history is recomputed from the definitions, and the randomness is drawn in the promised order."""
+    learner = Recorder(kind)
+    history = ab.simulate(learner, WORLD.mdp, MIXED, np.random.default_rng(4))
+    again = np.random.default_rng(4)
+    replay = Recorder(kind)
+    best, value = WORLD.mdp.best_policy(25 * DRY + 35 * RAIN)
+    assert history.best_value == pytest.approx(value, rel=1e-12)
+    np.testing.assert_array_equal(history.best_policy, best)
+    for k, feedback in enumerate(learner.seen):
+        assert type(feedback) is kind
+        policy = replay.policy(again)
+        np.testing.assert_array_equal(policy, learner.played[k])
+        trajectory = WORLD.mdp.rollout(policy, again)
+        np.testing.assert_array_equal(trajectory.states, feedback.trajectory.states)
+        loss = DRY if k < 25 else RAIN
+        assert history.total_loss[k] == trajectory.total(loss)
+        assert history.expected_loss[k] == pytest.approx(WORLD.mdp.expected_loss(policy, loss), abs=1e-13)
+        assert history.comparator_loss[k] == pytest.approx(WORLD.mdp.expected_loss(best, loss), abs=1e-13)
+    assert len(history) == len(learner.seen) == 60
+    np.testing.assert_allclose(history.regret()[-1], history.expected_loss.sum() - value, rtol=1e-12)
+    assert repr(history).startswith("History(episodes=60, regret=")
+
+
+def test_the_same_seed_gives_the_same_bits():
+    first, second = (
+        ab.simulate(Recorder(ab.AggregateFeedback), WORLD.mdp, MIXED, np.random.default_rng(9))
+        for _ in range(2)
+    )
+    np.testing.assert_array_equal(first.total_loss, second.total_loss)
+    np.testing.assert_array_equal(first.regret(), second.regret())
+
+
+def test_the_best_policy_has_no_regret_and_the_uniform_one_pays_each_time():
+    losses = ab.losses.fixed(DRY, 100)
+    best, value = WORLD.mdp.best_policy(DRY)
+    rng = np.random.default_rng(0)
+    np.testing.assert_allclose(
+        ab.simulate(ab.FixedPolicy(best), WORLD.mdp, losses, rng).regret(), 0.0, atol=1e-12
+    )
+    uniform = ab.uniform_policy(WORLD.mdp)
+    gap = WORLD.mdp.expected_loss(uniform, DRY) - value
+    history = ab.simulate(ab.FixedPolicy(uniform), WORLD.mdp, losses, rng)
+    np.testing.assert_allclose(history.regret(), gap * np.arange(1, 101), rtol=1e-12)
+
+
+def test_realised_losses_average_to_expected_ones():
+    losses = ab.losses.fixed(DRY, 4000)
+    history = ab.simulate(
+        ab.FixedPolicy(ab.uniform_policy(WORLD.mdp)), WORLD.mdp, losses, np.random.default_rng(11)
+    )
+    error = history.total_loss.std(ddof=1) / np.sqrt(4000)
+    assert abs(history.total_loss.mean() - history.expected_loss.mean()) <= 4 * error
+
+
+def test_the_leader_does_well_when_nobody_aims_at_it():
+    losses = ab.losses.fixed(DRY, 200)
+    history = ab.simulate(ab.FollowTheLeader(WORLD.mdp), WORLD.mdp, losses, np.random.default_rng(1))
+    assert history.regret()[-1] == pytest.approx(history.regret()[0], abs=1e-9)
+
+
+def test_the_leader_is_ruined_by_losses_aimed_at_it():
+    """It pays H in every episode, and the best fixed policy at most H / A: linear regret."""
+    losses = ab.losses_against_the_leader(WORLD.mdp, 400)
+    rng = np.random.default_rng(1)
+    history = ab.simulate(ab.FollowTheLeader(WORLD.mdp), WORLD.mdp, losses, rng)
+    np.testing.assert_allclose(history.expected_loss, 3.0, atol=1e-12)
+    np.testing.assert_allclose(history.total_loss, 3.0, atol=1e-12)
+    assert history.regret()[-1] >= (1 - 1 / 2) * 3 * 400 - 1e-9
+    tossing = ab.simulate(ab.FixedPolicy(ab.uniform_policy(WORLD.mdp)), WORLD.mdp, losses, rng)
+    np.testing.assert_allclose(tossing.expected_loss, 1.5, atol=1e-12)
+
+
+def test_what_cannot_be_played_is_refused_before_it_starts():
+    rng, untouched = np.random.default_rng(0), np.random.default_rng(0)
+    learner = Recorder(ab.AggregateFeedback)
+    with pytest.raises(ValueError, match="engine is 'fast'; it must be one of 'auto', 'reference'"):
+        ab.simulate(learner, WORLD.mdp, MIXED, rng, engine="fast")
+    with pytest.raises(ValueError, match=r"losses have tables of shape \(2, 3, 2, 3\)"):
+        ab.simulate(learner, WORLD.mdp, ab.losses.fixed(DRY[:2], 5), rng)
+    with pytest.raises(ValueError, match=r"learner\.feedback is <class 'float'>; it must be one of"):
+        ab.simulate(Recorder(float), WORLD.mdp, MIXED, rng)
+    assert not learner.played
+    assert not learner.seen
+    assert rng.bit_generator.state == untouched.bit_generator.state
+
+
+def test_a_learner_that_returns_no_policy_is_stopped():
+    class Careless:
+        feedback: ClassVar = ab.AggregateFeedback
+
+        def policy(self, rng):
+            return np.ones((3, 3, 2))
+
+        def observe(self, feedback):
+            raise AssertionError("nothing was played")
+
+    with pytest.raises(ValueError, match=r"policy\[0, 0\] sums to 2; each row must sum to one"):
+        ab.simulate(Careless(), WORLD.mdp, MIXED, np.random.default_rng(0))
+
+
+def test_bad_fixed_policies_and_losses_are_named():
+    with pytest.raises(ValueError, match=r"policy has shape \(3, 2\)"):
+        ab.FixedPolicy(np.full((3, 2), 0.5))
+    with pytest.raises(ValueError, match=r"policy\[0, 0\] sums to 2"):
+        ab.FixedPolicy(np.ones((3, 3, 2)))
+    leader = ab.FollowTheLeader(WORLD.mdp)
+    short = ab.FullFeedback(ab.Trajectory([0, 0], [0], 3, 2), DRY[:1])
+    with pytest.raises(ValueError, match=r"loss has shape \(1, 3, 2, 3\)"):
+        leader.observe(short)
+    assert not leader.total_loss.any()

@@ -1,0 +1,240 @@
+"""The example worlds: what the book says about them is true."""
+
+import gymnasium
+import numpy as np
+import pytest
+
+import aggbandit as ab
+
+
+def test_the_night_driver_is_as_described():
+    world = ab.night_driver()
+    mdp, dry, rain = world.mdp, world.loss, world.other_losses["rain"]
+    assert mdp.shape == (3, 3, 2, 3)
+    assert len(np.unique(mdp.transitions.reshape(-1, 3), axis=0)) == 18
+    for table in (mdp.transitions, dry, rain):
+        np.testing.assert_array_equal(table, np.round(table, 1))
+    assert (mdp.transitions > 0).all()
+
+    values = np.array([mdp.expected_loss(p, dry) for p in ab.deterministic_policies(mdp)])
+    best, value = mdp.best_policy(dry)
+    one_step = np.einsum("hsat,hsat->hsa", mdp.transitions, dry)
+    greedy = np.eye(2)[one_step.argmin(axis=2)]
+    assert value == pytest.approx(values.min(), abs=1e-12)
+    assert round(value, 3) == 1.014
+    assert round(mdp.expected_loss(greedy, dry), 3) == 1.277
+    assert round(mdp.expected_loss(ab.uniform_policy(mdp), dry), 3) == 1.642
+    assert round(values.max(), 3) == 2.143
+    # Where the driver can be, greedy and best part at the very first choice, and only there.
+    assert best[0, 0, 1] == greedy[0, 0, 0] == 1
+    np.testing.assert_array_equal(best[1:], greedy[1:])
+    # Both actions, at every step where there is a choice of state.
+    assert [set(row) for row in best.argmax(axis=2)[1:].tolist()] == [{0, 1}, {0, 1}]
+
+    rainy, rainy_value = mdp.best_policy(rain)
+    assert round(rainy_value, 3) == 0.958
+    assert round(mdp.expected_loss(best, rain), 3) == 2.327
+    assert (rainy != best).any()
+
+
+def test_random_worlds_are_reproducible_and_different():
+    first, again, other = (ab.random_mdp(3, 2, 4, np.random.default_rng(seed)) for seed in (1, 1, 2))
+    assert first.shape == (4, 3, 2, 3)
+    np.testing.assert_array_equal(first.transitions, again.transitions)
+    assert (first.transitions != other.transitions).all()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (2, 3), (10, 10), (40, 10)])
+def test_layered_grids(shape):
+    rows, columns = shape
+    world = ab.layered_grid(rows, columns, slip=0.3)
+    assert world.mdp.shape == (columns, rows, 3, rows)
+    for h, s, a, t in zip(*np.nonzero(world.mdp.transitions), strict=True):
+        assert abs(t - s) <= 1
+        move = np.clip(s + a - 1, 0, rows - 1)
+        assert world.mdp.transitions[h, s, a, move] >= 0.8 - 1e-12
+    sure = ab.layered_grid(rows, columns, slip=0.0)
+    assert set(np.unique(sure.mdp.transitions)) <= {0.0, 1.0}
+
+
+def test_the_chain_rewards_persistence_and_tempts():
+    world = ab.chain(5, 30)
+    mdp = world.mdp
+    best, value = mdp.best_policy(world.loss)
+    stay = np.zeros(mdp.shape[:3])
+    stay[..., 1] = 1.0
+    assert mdp.expected_loss(stay, world.loss) == pytest.approx(24.0)
+    assert value < 22
+    assert best[0, 0, 0] == 1
+    # With no time to arrive, the temptation is best.
+    assert ab.chain(5, 3).mdp.best_policy(ab.chain(5, 3).loss)[1] == pytest.approx(2.4)
+    assert ab.chain(1, 2).mdp.best_policy(ab.chain(1, 2).loss)[1] == 0.0
+
+
+def test_makers_name_what_is_wrong():
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match="n_states is 0"):
+        ab.random_mdp(0, 1, 1, rng)
+    with pytest.raises(ValueError, match="horizon is -1"):
+        ab.random_mdp(1, 1, -1, rng)
+    with pytest.raises(ValueError, match=r"rows is 2\.5"):
+        ab.layered_grid(2.5, 3)
+    with pytest.raises(ValueError, match=r"slip is 1\.5; it must lie in \[0, 1\]"):
+        ab.layered_grid(3, 3, slip=1.5)
+    with pytest.raises(ValueError, match="length is 0"):
+        ab.chain(0, 3)
+    with pytest.raises(ValueError, match="horizon is 0"):
+        ab.from_gymnasium("FrozenLake-v1", 0)
+
+
+def test_worlds_name_what_does_not_fit():
+    world = ab.night_driver()
+    good = {
+        "name": "x",
+        "description": "y",
+        "mdp": world.mdp,
+        "loss": world.loss,
+        "state_names": world.state_names,
+        "action_names": world.action_names,
+    }
+    ab.World(**good)
+    for change, message in (
+        ({"state_names": ("a", "b")}, "state_names has 2 names; the world has 3"),
+        ({"action_names": ()}, "action_names has 0 names; the world has 2"),
+        ({"loss": world.loss[:2]}, r"loss has shape \(2, 3, 2, 3\)"),
+        ({"loss": world.loss + 1}, r"loss\[0, 0, 0, 0\] is 1\.4; losses must lie in \[0, 1\]"),
+        ({"other_losses": {"snow": -world.loss}}, r"other_losses\['snow'\]\[0, 0, 0, 0\] is -0\.4"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ab.World(**{**good, **change})
+    with pytest.raises(ValueError, match=r"low is 1\.0 and high is 1\.0; low must be smaller"):
+        ab.RewardScale(1.0, 1.0)
+
+
+def value_iteration(env, horizon: int) -> float:
+    """The best expected return within the horizon, straight from the environment's own table."""
+    table, start = env.unwrapped.P, env.unwrapped.initial_state_distrib
+    value = np.zeros(len(table))
+    for _ in range(horizon):
+        value = np.array(
+            [
+                max(
+                    sum(p * (r + (0.0 if done else value[t])) for p, t, r, done in outcomes)
+                    for outcomes in table[s].values()
+                )
+                for s in range(len(table))
+            ]
+        )
+    return float(start @ value)
+
+
+@pytest.mark.parametrize(
+    ("name", "horizon", "kwargs"),
+    [
+        ("FrozenLake-v1", 40, {}),
+        ("FrozenLake-v1", 100, {"map_name": "8x8"}),
+        ("FrozenLake-v1", 8, {"is_slippery": False}),
+        ("CliffWalking-v1", 20, {}),
+        ("CliffWalking-v1", 30, {"is_slippery": True}),
+        ("Taxi-v4", 12, {}),
+    ],
+)
+def test_the_best_policy_of_a_borrowed_world_has_the_best_return(name, horizon, kwargs):
+    env = gymnasium.make(name, **kwargs)
+    expected = value_iteration(env, horizon)
+    for world in (ab.from_gymnasium(name, horizon, **kwargs), ab.from_gymnasium(env, horizon)):
+        _, total_loss = world.mdp.best_policy(world.loss)
+        total_reward = world.reward_scale.total_reward(total_loss, world.mdp.horizon)
+        assert total_reward == pytest.approx(expected, abs=1e-9)
+        assert world.mdp.horizon == horizon + (name == "Taxi-v4")
+
+
+def test_frozen_lake_step_by_step():
+    """A policy's expected return, against playing the environment itself: goal or hole, then nothing."""
+    env = gymnasium.make("FrozenLake-v1", map_name="4x4")
+    horizon = 15
+    world = ab.from_gymnasium(env, horizon)
+    right = np.zeros(world.mdp.shape[:3])
+    right[..., 2] = 1.0
+    for hole in (5, 7, 11, 12, 15):
+        np.testing.assert_array_equal(world.mdp.transitions[0, hole, :, hole], 1.0)
+        np.testing.assert_array_equal(world.loss[0, hole, :, hole], 1.0)
+    assert world.loss[0, 14, 2, 15] == 0.0
+    assert world.mdp.initial_state == 0
+    returns = []
+    env.reset(seed=5)
+    for _ in range(3000):
+        env.reset()
+        total = 0.0
+        for _ in range(horizon):
+            _, reward, done, _, _ = env.step(2)
+            total += reward
+            if done:
+                break
+        returns.append(total)
+    expected = world.reward_scale.total_reward(world.mdp.expected_loss(right, world.loss), horizon)
+    assert expected > 0.01
+    assert abs(np.mean(returns) - expected) <= 4 * np.sqrt(expected * (1 - expected) / 3000)
+
+
+def test_cliff_walking_rewards_can_be_read_back():
+    world = ab.from_gymnasium("CliffWalking-v1", 5)
+    scale = world.reward_scale
+    assert (scale.low, scale.high) == (-100.0, 0.0)
+    assert world.loss[0, 36, 1, 36] == 1.0
+    assert world.loss[0, 36, 0, 24] == 0.01
+    np.testing.assert_array_equal(scale.loss([-100.0, -1.0, 0.0]), [1.0, 0.01, 0.0])
+
+
+def test_taxi_deals_its_start():
+    world = ab.from_gymnasium("Taxi-v4", 3)
+    start = gymnasium.make("Taxi-v4").unwrapped.initial_state_distrib
+    assert world.state_names[-1] == "start"
+    assert world.mdp.initial_state == 500
+    np.testing.assert_allclose(world.mdp.transitions[0, 500, :, :500], np.tile(start, (6, 1)))
+    assert world.mdp.transitions.strides[0] == 0
+
+
+class TableEnv:
+    """The least a toy-text environment has."""
+
+    def __init__(self, table, start=(1.0, 0.0)):
+        self.P = table
+        self.initial_state_distrib = np.array(start)
+
+    @property
+    def unwrapped(self):
+        return self
+
+
+def test_outcomes_that_share_a_next_state_are_added_up():
+    table = {
+        0: {0: [(0.25, 1, 4.0, True), (0.5, 1, 1.0, True), (0.25, 0, 0.0, False)]},
+        1: {0: [(1.0, 1, 9.0, True)]},
+    }
+    world = ab.from_gymnasium(TableEnv(table), 2)
+    np.testing.assert_array_equal(world.mdp.transitions[0, 0, 0], [0.25, 0.75])
+    # Mean reward 2 of a range 0..9; what a final state would still pay is not paid.
+    assert world.loss[0, 0, 0, 1] == pytest.approx(1 - 2 / 9)
+    assert world.loss[0, 1, 0, 1] == 1.0
+
+
+def test_a_state_that_ends_and_goes_on_is_refused():
+    table = {0: {0: [(0.5, 1, 0.0, True), (0.5, 1, 0.0, False)]}, 1: {0: [(1.0, 0, 1.0, False)]}}
+    with pytest.raises(ValueError, match="TableEnv may both end and go on in state 1"):
+        ab.from_gymnasium(TableEnv(table), 2)
+
+
+def test_what_is_no_toy_text_environment_is_refused():
+    with pytest.raises(TypeError, match="CartPole-v1 has no transition table P"):
+        ab.from_gymnasium("CartPole-v1", 5)
+    with pytest.raises(TypeError, match="no initial_state_distrib over its 2 states"):
+        ab.from_gymnasium(TableEnv({0: {0: []}, 1: {0: []}}, start=(1.0,)), 5)
+    with pytest.raises(ValueError, match="map_name: keywords are for gymnasium"):
+        ab.from_gymnasium(gymnasium.make("FrozenLake-v1"), 5, map_name="8x8")
+
+
+def test_without_gymnasium_the_remedy_is_named(monkeypatch):
+    monkeypatch.setitem(__import__("sys").modules, "gymnasium", None)
+    with pytest.raises(ImportError, match=r"pip install 'aggbandit\[book\]'"):
+        ab.from_gymnasium("FrozenLake-v1", 5)

@@ -30,13 +30,15 @@ class Step:
 
     `x` is the point; `dikin` the ellipsoid there, which holds the factorisation; `decrement` the
     Newton decrement of the minimised function at x (below 1/4 it bounds the local distance
-    from the exact minimiser by decrement/(1 - decrement)); `iterations` the number of Newton steps.
+    from the exact minimiser by decrement/(1 - decrement)); `iterations` the number of Newton steps,
+    and `damped` how many of them were damped.
     """
 
     x: FloatArray
     dikin: Ellipsoid
     decrement: float
     iterations: int
+    damped: int = 0
 
 
 class Barrier(Protocol):
@@ -152,16 +154,18 @@ class LogBarrier:
         x = self._back_to_slice(self.body.require_interior("start", start))
         slacks = self.body.b - self.body.A @ x
         last: Step | None = None
+        damped = 0
         for iterations in range(MOST_STEPS + 1):
             ellipsoid = dikin_ellipsoid(self.body, x, slacks)
             direction, decrement = ellipsoid._newton((1 / slacks) @ self.body.A + linear)
-            step = Step(x, ellipsoid, decrement, iterations)
+            step = Step(x, ellipsoid, decrement, iterations, damped)
             if decrement <= tolerance:
                 return step
             if last is not None and last.decrement < QUADRATIC_REGION and decrement > last.decrement / 2:
                 return min(last, step, key=lambda s: s.decrement)
             last = step
             length = 1.0 if decrement < QUADRATIC_REGION else 1 / (1 + decrement)
+            damped += length < 1
             x, slacks = self._move(x, direction, length)
         raise ArithmeticError(f"after {MOST_STEPS} Newton steps the decrement is still {decrement:.3g}")
 

@@ -82,9 +82,9 @@ class IncreasingRateRound:
     """What happened in one round of Algorithm 2.
 
     ``round`` t from 1; the rate ``eta`` and whether it was ``clipped``; the centre ``x`` and the sample
-    ``y``, shape (d,); the observed ``loss`` l·z_hat; ``z_hat_epsilon`` z_hat·eps; the ``estimate`` l~ of the
-    loss vector, shape (d,); the next centre ``next_x`` with the Newton ``decrement`` and ``iterations`` that
-    certify it.
+    ``y``, in the shape of the barrier's points; the observed ``loss`` l·z_hat; ``z_hat_epsilon`` z_hat·eps;
+    the ``estimate`` l~ of the loss vector; the next centre ``next_x`` with the Newton ``decrement`` and
+    ``iterations`` that certify it, and how many of these were ``damped``.
     """
 
     round: int
@@ -98,6 +98,7 @@ class IncreasingRateRound:
     next_x: FloatArray
     decrement: float
     iterations: int
+    damped: int
 
 
 class IncreasingRateOMD:
@@ -150,6 +151,21 @@ class IncreasingRateOMD:
         self._dual: FloatArray = np.zeros_like(self.center)
         self._y: FloatArray | None = None
 
+    @property
+    def dual(self) -> FloatArray:
+        """The sum of rate times estimate so far, whose minimiser with the barrier is the centre."""
+        return self._dual
+
+    def resume(self, center: FloatArray, dual: FloatArray, eta: float, round: int) -> None:
+        """Go on from a recorded state: ``center``, ``dual``, last rate ``eta`` and next ``round``.
+
+        Raises ``ValueError`` if the centre is not strictly inside the set or the rate is not positive.
+        """
+        if not (eta > 0 and np.isfinite(eta)):
+            raise ValueError(f"eta = {eta}; a learning rate must be positive and finite")
+        self.ellipsoid = self.barrier.dikin(center)
+        self.center, self._dual, self.eta, self.round, self._y = center, dual, eta, round, None
+
     def predict(self, rng: np.random.Generator) -> FloatArray:
         """The point y_t to play, uniform on the Dikin ellipsoid at x_t, drawn with ``rng``; shape (d,).
 
@@ -173,7 +189,7 @@ class IncreasingRateOMD:
         # Line 8. E[y - x] = 0, so any baseline known beforehand leaves the estimate's mean alone.
         estimate = self.dimension * (loss_value - self.baseline) * self.ellipsoid.apply(y - x)
         # Line 9: the rate of this very round, which the proof pairs with this round's bias.
-        z_hat_epsilon = float(z_hat @ epsilon)
+        z_hat_epsilon = float(np.vdot(z_hat, epsilon))
         rate = self.schedule.next_rate(self.eta, self.eta0, self.dimension, abs(z_hat_epsilon))
         # Line 10, from the sum of all estimates.
         dual = self._dual + rate.eta * estimate
@@ -190,6 +206,7 @@ class IncreasingRateOMD:
             next_x=step.x,
             decrement=step.decrement,
             iterations=step.iterations,
+            damped=step.damped,
         )
         self._dual, self._y = dual, None
         self.eta, self.center, self.ellipsoid = rate.eta, step.x, step.dikin

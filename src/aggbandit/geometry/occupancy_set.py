@@ -56,6 +56,7 @@ from aggbandit._arrays import (
     place,
     read_only,
 )
+from aggbandit.geometry.barrier import Step
 from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.occupancy import check_occupancy
 
@@ -70,6 +71,7 @@ CHORD_LIMIT = 0.05
 # A decrement that rounding keeps above its tolerance is accepted when it stopped halving below this.
 ROUNDING_FLOOR = 1e-4
 MAX_ITERATIONS = 10_000
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
@@ -317,6 +319,7 @@ class OccupancyBarrier:
         # Unconstrained cells get a radius no one looks at; infinity would poison the sums.
         self._radius = np.where(self._constrained, body.radius[body.cells], 2.0)
         n_cells, n_constrained = len(self._radius), int(self._constrained.sum())
+        self._last: OccupancyDikin | None = None
         self.theta = float(n_states * n_cells + (2 * n_states + 1) * n_constrained)
 
     # Points are tables outside, cells inside.
@@ -425,7 +428,11 @@ class OccupancyBarrier:
 
         x: (H, S, A, S), strictly inside the inequalities. Raises ValueError as `value`.
         """
-        return OccupancyDikin(self, self._inside(x))
+        cells = self._inside(x)
+        # A learner asks again for the ellipsoid at the point that `minimize` has just returned.
+        if self._last is None or not np.array_equal(self._last.x, cells):
+            self._last = OccupancyDikin(self, cells)
+        return self._last
 
     def analytic_center(self) -> FloatArray:
         """The point of the slice where R is least: x_1 of Algorithm 2. Returns shape (H, S, A, S).
@@ -434,7 +441,7 @@ class OccupancyBarrier:
         """
         return self.minimize(np.zeros(self.body.shape), self.body.interior_point()).x
 
-    def mirror_step(self, x: ArrayLike, g: ArrayLike) -> OccupancyStep:
+    def mirror_step(self, x: ArrayLike, g: ArrayLike) -> Step:
         """The mirror descent step from x against g: argmin of g·y + B_R(y, x) over the slice.
 
         x: (H, S, A, S), strictly inside; g: (H, S, A, S), rate times loss. Returns what `minimize` returns.
@@ -442,11 +449,11 @@ class OccupancyBarrier:
         """
         return self.minimize(np.asarray(g, dtype=np.float64) - self.gradient(x), x)
 
-    def minimize(self, linear: ArrayLike, start: ArrayLike | OccupancyDikin) -> OccupancyStep:
+    def minimize(self, linear: ArrayLike, start: ArrayLike, tolerance: float = DECREMENT_TOLERANCE) -> Step:
         """The minimiser of R(y) + linear·y over the slice, by Newton's method.
 
-        linear: (H, S, A, S); start: a point strictly inside, or its Dikin ellipsoid, which saves a
-        factorisation.
+        linear: (H, S, A, S); start: (H, S, A, S), strictly inside the inequalities; tolerance: the decrement
+        at which to stop.
 
         A step is damped by 1/(1 + decrement) while the decrement is 1/4 or more. Once it is at most 1/20,
         further
@@ -460,18 +467,19 @@ class OccupancyBarrier:
         a start that is not inside; RuntimeError when 10,000 steps do not suffice.
         """
         target = self._cells("linear", linear)
-        dikin = start if isinstance(start, OccupancyDikin) else self.dikin(start)
+        dikin = self.dikin(start)
         x, fresh = dikin.x, True
         contraction, previous, best = 0.0, math.inf, math.inf
-        damped = 0
-        for iterations in range(MAX_ITERATIONS):
+        steps = damped = 0
+        for _ in range(MAX_ITERATIONS):
             wall = dikin.wall if fresh else self._wall(x)
             direction, dual, decrement = dikin.solve(self._gradient(x, wall) + target, self._flow.residual(x))
             # Adding C'lambda changes nothing on the slice; it keeps the residual small, hence accurate.
             target = target + self._flow.transpose(dual)
             if fresh:
-                if decrement <= DECREMENT_TOLERANCE or ROUNDING_FLOOR >= decrement > 0.5 * best:
-                    return OccupancyStep(self._table(x), dikin, decrement, iterations, damped)
+                if decrement <= tolerance or ROUNDING_FLOOR >= decrement > 0.5 * best:
+                    self._last = dikin
+                    return Step(dikin.center, dikin, decrement, steps, damped)
                 best = min(best, decrement)
                 if decrement >= FULL_STEP:
                     damped += 1
@@ -481,8 +489,9 @@ class OccupancyBarrier:
                 dikin, fresh = OccupancyDikin(self, x), True
                 continue
             x = x + direction
+            steps += 1
             previous = decrement
-            fresh = contraction > CHORD_LIMIT or contraction * decrement <= DECREMENT_TOLERANCE
+            fresh = contraction > CHORD_LIMIT or contraction * decrement <= tolerance
             if fresh:
                 dikin = OccupancyDikin(self, x)
         raise RuntimeError(
@@ -685,23 +694,7 @@ class OccupancyDikin:
         dual = self._multipliers(self._flow(noise))
         v = noise - self._inverse_times(self._flow.transpose(dual))
         y = self.x + v / math.sqrt(self._square(v))
-        if not np.all(y > 0):
-            raise FloatingPointError(
-                f"a sample left the set by rounding: its least coordinate is {y.min():.3g}"
-            )
-        return self._barrier._table(y)
-
-
-@dataclass(frozen=True, eq=False)
-class OccupancyStep:
-    """The result of a minimisation over the slice.
-
-    x: the minimiser, (H, S, A, S); dikin: the Dikin ellipsoid there; decrement: its Newton decrement;
-    iterations: Newton steps taken; damped: how many of them were damped.
-    """
-
-    x: FloatArray
-    dikin: OccupancyDikin
-    decrement: float
-    iterations: int
-    damped: int
+        # On a thin ellipsoid y may miss its wall by less than rounding sees; anything more is a mistake.
+        if not np.all(y > -ROUNDING * self.x):
+            raise FloatingPointError(f"a sample left the set: its least coordinate is {y.min():.3g}")
+        return self._barrier._table(np.maximum(y, 0.0))

@@ -1,0 +1,402 @@
+"""Algorithm 3: learning in an unknown world from aggregate feedback, by playing Algorithm 2 on sets S_i.
+
+An epoch fixes what has been counted, and with it the set S_i of plausible occupancy measures and the
+perturbation eps_i. In it Algorithm 2 plays occupancy measures y_k; the policy of y_k is played in the world.
+The true occupancy measure of that policy is within |eps_i·y_k| of y_k: a distorted linear bandit.
+
+Source: Section B, Algorithm 3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from aggbandit import theory
+from aggbandit._arrays import FloatArray, IntArray, check_positive_int
+from aggbandit.feedback import AggregateFeedback
+from aggbandit.geometry.occupancy_set import OccupancyBarrier, OccupancyDikin, OccupancySet
+from aggbandit.learners.confidence import (
+    Confidence,
+    CorrectedConfidence,
+    empirical_dynamics,
+    epoch_budget,
+    epoch_over,
+)
+from aggbandit.learners.increasing_rates import (
+    ConstantRate,
+    IncreasingRate,
+    IncreasingRateOMD,
+    IncreasingRateRound,
+)
+from aggbandit.occupancy import policy_of
+
+__all__ = [
+    "AggregateFeedbackLearner",
+    "Epoch",
+    "EpochSummary",
+    "Rates",
+    "RunningMean",
+    "TheoremRates",
+    "TunedRates",
+    "carry",
+    "restart",
+    "theorem_rates",
+    "tuned_rates",
+]
+
+
+# --- rates, baselines and what happens between epochs -------------------------------------------------------
+
+
+class Rates(Protocol):
+    """The first rate of an epoch, and how it goes on."""
+
+    @property
+    def schedule(self) -> IncreasingRate | ConstantRate:
+        """How eta_t follows from eta_{t-1}."""
+
+    def eta0(self, dimension: int, theta: float, loss_bound: float, episodes: int, budget: float) -> float:
+        """eta_0 for a set of this `dimension` and `theta`, `loss_bound` H, K `episodes` and `budget` B."""
+        ...
+
+
+@dataclass(frozen=True)
+class TheoremRates:
+    """The theorem's first rate and its increasing schedule; see `theorem_rates`."""
+
+    @property
+    def schedule(self) -> IncreasingRate:
+        """The paper's schedule; it never meets its clip."""
+        return IncreasingRate()
+
+    def eta0(self, dimension: int, theta: float, loss_bound: float, episodes: int, budget: float) -> float:
+        """`theory.eta0` for `dimension` n, `theta`, `loss_bound` H, T = K `episodes` and `budget` B."""
+        return theory.eta0(dimension, theta, loss_bound, episodes, budget)
+
+
+@dataclass(frozen=True)
+class TunedRates:
+    """A first rate outside the theorem, with a schedule; see `tuned_rates`. Raises ValueError unless scale >
+    0."""
+
+    scale: float
+    schedule: IncreasingRate | ConstantRate
+
+    def __post_init__(self) -> None:
+        if not (self.scale > 0 and math.isfinite(self.scale)):
+            raise ValueError(f"scale is {self.scale}; it must be positive and finite")
+
+    def eta0(self, dimension: int, theta: float, loss_bound: float, episodes: int, budget: float) -> float:
+        """scale sqrt(theta log(HK) / (n² H² K)), whatever the `budget`: `dimension` n, `loss_bound` H, K
+        `episodes`."""
+        # log(HK) is zero for H = K = 1, where no rate matters; it must still be a rate.
+        logarithm = math.log(max(loss_bound * episodes, 2.0))
+        return self.scale * math.sqrt(theta * logarithm / episodes) / (dimension * loss_bound)
+
+
+def theorem_rates() -> TheoremRates:
+    """The rates of the theorem: its regret bound holds, and at any K a person can run the learner stays at
+    the centre.
+
+    Source: Theorem inclrregret.
+    """
+    return TheoremRates()
+
+
+def tuned_rates(scale: float = 1.0, schedule: IncreasingRate | ConstantRate | None = None) -> TunedRates:
+    """Rates outside the theorem, at which something is learnt: eta_0 = scale sqrt(theta log(HK) / (n² H² K)).
+
+    This is the theorem's rate without the term that pays for the perturbations. The increasing schedule then
+    soon meets its clip at 2 eta_0, which the learner records.
+
+    scale: a factor, positive; schedule: `IncreasingRate()` if None, or `ConstantRate(factor)`.
+    Raises ValueError unless scale > 0.
+    """
+    return TunedRates(scale, IncreasingRate() if schedule is None else schedule)
+
+
+@dataclass(frozen=True)
+class RunningMean:
+    """The mean of all totals seen so far as the baseline of the next estimate; H/2 before the first.
+
+    Known before the episode, so the estimate stays unbiased; it has far less variance. Not in the paper.
+    """
+
+
+def restart(dual: FloatArray) -> FloatArray:
+    """Every epoch starts at the centre, as in the paper: the sum of estimates `dual` is forgotten."""
+    return np.zeros_like(dual)
+
+
+def carry(dual: FloatArray) -> FloatArray:
+    """An epoch goes on from the sum of estimates `dual` of the last one, in the new set. Outside the
+    theorem."""
+    return dual
+
+
+# --- the algorithm ------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Epoch:
+    """What is fixed during an epoch.
+
+    index:         i, counted from 1
+    first_episode: k_i, counted from 0
+    counts:        N_i, (H, S, A, S), what was counted before
+    body:          the set S_i
+    epsilon:       eps_i, (H, S, A)
+    budget:        B_i, what sum_k (z_hat_k·eps_i)² cannot exceed
+    theta:         the parameter of the barrier of S_i
+    eta0:          the first rate; eta0_capped: was it lowered to `theory.eta0_cap`?
+
+    Source: Algorithm 3, lines 3-5.
+    """
+
+    index: int
+    first_episode: int
+    counts: IntArray
+    body: OccupancySet
+    epsilon: FloatArray
+    budget: float
+    theta: float
+    eta0: float
+    eta0_capped: bool
+
+
+@dataclass(frozen=True)
+class EpochSummary:
+    """What happened in an epoch.
+
+    index i; first_episode k_i, from 0; episodes played in it; constrained: cells whose L1 constraint excludes
+    something; eta0, and whether it was capped; clipped: episodes whose rate met the clip; newton_steps, and
+    how many of them were damped.
+    """
+
+    index: int
+    first_episode: int
+    episodes: int
+    constrained: int
+    eta0: float
+    eta0_capped: bool
+    clipped: int
+    newton_steps: int
+    damped: int
+
+
+@dataclass
+class BanditState:
+    """Where Algorithm 2 is in the current epoch; `center` is None before its first prediction.
+
+    dual: the sum of rate times estimate, (H, S, A, S); eta: the last rate; round: from 1; clipped,
+    newton_steps and
+    damped: counted since the epoch began.
+    """
+
+    dual: FloatArray
+    eta: float
+    center: FloatArray | None = None
+    round: int = 1
+    clipped: int = 0
+    newton_steps: int = 0
+    damped: int = 0
+
+
+class AggregateFeedbackLearner:
+    """Algorithm 3, with Algorithm 2 inside: it sees trajectories and totals, and no dynamics.
+
+    n_states, n_actions, horizon, episodes: S, A, H, K
+    rates:          `theorem_rates()` or `tuned_rates(scale)`; there is no default, since they differ so much
+    confidence:     `CorrectedConfidence()` (the default) or `TightConfidence()`
+    between_epochs: `restart` (the paper) or `carry` (outside the theorem)
+    baseline:       what is subtracted from every total: a number in [0, H] (0 in the paper) or
+    `RunningMean()`
+    initial_state:  s_1
+
+    Raises ValueError for sizes that are not positive integers, or a state or a baseline out of range.
+    Source: Section B, Algorithm 3.
+    """
+
+    feedback = AggregateFeedback
+
+    def __init__(
+        self,
+        n_states: int,
+        n_actions: int,
+        horizon: int,
+        episodes: int,
+        *,
+        rates: Rates,
+        confidence: Confidence | None = None,
+        between_epochs: Callable[[FloatArray], FloatArray] = restart,
+        baseline: float | RunningMean = 0.0,
+        initial_state: int = 0,
+    ) -> None:
+        for name, value in (
+            ("n_states", n_states),
+            ("n_actions", n_actions),
+            ("horizon", horizon),
+            ("episodes", episodes),
+        ):
+            check_positive_int(name, value)
+        if not 0 <= initial_state < n_states:
+            raise ValueError(f"initial_state is {initial_state!r}; it must be a state 0..{n_states - 1}")
+        if not isinstance(baseline, RunningMean) and not 0 <= baseline <= horizon:
+            raise ValueError(f"baseline is {baseline}; it must lie in [0, {horizon}]")
+        self.shape = (horizon, n_states, n_actions, n_states)
+        self.episodes = episodes
+        self.initial_state = initial_state
+        self.rates = rates
+        self.confidence: Confidence = CorrectedConfidence() if confidence is None else confidence
+        self.between_epochs = between_epochs
+        self.baseline = baseline
+        self.episode = 0  # how many have been played
+        self.sum_of_totals = 0.0
+        self.finished_epochs: list[EpochSummary] = []
+        # Line 1.
+        self._dual = np.zeros(self.shape)
+        self._begin_epoch(1, np.zeros(self.shape, dtype=np.int64))
+
+    # Algorithm 3, a part at a time.
+
+    def _begin_epoch(self, index: int, counts: IntArray) -> None:
+        """Lines 3-6: the set S_i, eps_i, and an instance of Algorithm 2 for them."""
+        horizon = self.shape[0]
+        P_hat = empirical_dynamics(counts)
+        epsilon = self.confidence.epsilon(counts, self.episodes)
+        body = OccupancySet(P_hat, self.confidence.radius(counts, self.episodes), self.initial_state)
+        barrier = OccupancyBarrier(body)
+        budget = epoch_budget(counts, epsilon, self.initial_state)
+        wished = cap = 1.0
+        if barrier.dimension > 0:
+            wished = self.rates.eta0(barrier.dimension, barrier.theta, float(horizon), self.episodes, budget)
+            cap = theory.eta0_cap(barrier.dimension, float(horizon), self._constant_baseline())
+        self.epoch = Epoch(
+            index=index,
+            first_episode=self.episode,
+            counts=counts,
+            body=body,
+            epsilon=epsilon,
+            budget=budget,
+            theta=barrier.theta,
+            eta0=min(wished, cap),
+            eta0_capped=wished > cap,
+        )
+        self.in_epoch = np.zeros(self.shape, dtype=np.int64)
+        self.state = BanditState(dual=self.between_epochs(self._dual), eta=self.epoch.eta0)
+        self._barrier = barrier
+        self._bandit: IncreasingRateOMD | None = None
+
+    def policy(self, rng: np.random.Generator) -> FloatArray:
+        """Lines 8 and 9: predict an occupancy measure y_k in S_i, and play its policy.
+
+        rng: the source of randomness; `OccupancyDikin.sample` says what is drawn. Returns shape (H, S, A).
+        """
+        if self._barrier.dimension == 0:
+            return policy_of(self._lonely_dikin.sample(rng))
+        if self._bandit is None:
+            self._bandit = self._instance()
+        y = self._bandit.predict(rng)
+        return policy_of(y)
+
+    def observe(self, feedback: AggregateFeedback) -> IncreasingRateRound | None:
+        """Lines 10-14: feed Algorithm 2, count, and end the epoch when a count has doubled.
+
+        feedback: the trajectory and its total loss. Returns the round of Algorithm 2 (None if S = A = 1,
+        where there is nothing to learn). Raises ValueError, before anything changes, for a total outside [0,
+        H] or a trajectory of another shape; RuntimeError when no policy was asked for.
+        """
+        trajectory, total = feedback.trajectory, feedback.total
+        if trajectory.shape != self.shape:
+            raise ValueError(
+                f"the trajectory has shape {trajectory.shape}; expected (H, S, A, S) = {self.shape}"
+            )
+        z_hat = trajectory.indicator()
+        # Line 11.
+        played: IncreasingRateRound | None = None
+        if self._barrier.dimension > 0:
+            if self._bandit is None:
+                raise RuntimeError(f"episode {self.episode}: observe was called before policy")
+            self._bandit.baseline = self.next_baseline()
+            epsilon = np.broadcast_to(self.epoch.epsilon[..., None], self.shape)
+            played = self._bandit.update(total, z_hat, epsilon)
+            self._record(played)
+        # Line 12.
+        self.episode += 1
+        self.sum_of_totals += total
+        self.in_epoch += z_hat.astype(np.int64)
+        if epoch_over(self.in_epoch, self.epoch.counts).any():
+            self.end_epoch()
+        return played
+
+    def end_epoch(self) -> None:
+        """Line 14: N_{i+1} = N_i + n_i, and the next epoch begins."""
+        self.finished_epochs.append(self._summary())
+        self._dual = self.state.dual
+        self._begin_epoch(self.epoch.index + 1, self.epoch.counts + self.in_epoch)
+
+    # Algorithm 2 inside.
+
+    def _instance(self) -> IncreasingRateOMD:
+        """Algorithm 2 on S_i, at the start of the epoch or where `state` says it was."""
+        epoch, state = self.epoch, self.state
+        bandit = IncreasingRateOMD(
+            self._barrier,
+            self.episodes,
+            float(self.shape[0]),
+            eta0=epoch.eta0,
+            baseline=self._constant_baseline(),
+            schedule=self.rates.schedule,
+        )
+        center = state.center
+        if center is None:
+            center = self._barrier.minimize(state.dual, bandit.center).x
+        bandit.resume(center, state.dual, state.eta, state.round)
+        return bandit
+
+    def _record(self, played: IncreasingRateRound) -> None:
+        assert self._bandit is not None
+        state = self.state
+        state.dual, state.eta, state.center = self._bandit.dual, played.eta, played.next_x
+        state.round = played.round + 1
+        state.clipped += played.clipped
+        state.newton_steps += played.iterations
+        state.damped += played.damped
+
+    @property
+    def _lonely_dikin(self) -> OccupancyDikin:
+        """The ellipsoid of the only point there is, when S = A = 1."""
+        return self._barrier.dikin(self.epoch.body.interior_point())
+
+    def _constant_baseline(self) -> float:
+        return 0.0 if isinstance(self.baseline, RunningMean) else float(self.baseline)
+
+    def next_baseline(self) -> float:
+        """What will be subtracted from the next total."""
+        if not isinstance(self.baseline, RunningMean):
+            return float(self.baseline)
+        return self.sum_of_totals / self.episode if self.episode else self.shape[0] / 2
+
+    def _summary(self) -> EpochSummary:
+        epoch, state = self.epoch, self.state
+        return EpochSummary(
+            index=epoch.index,
+            first_episode=epoch.first_episode,
+            episodes=self.episode - epoch.first_episode,
+            constrained=int(epoch.body.constrained[epoch.body.cells].sum()),
+            eta0=epoch.eta0,
+            eta0_capped=epoch.eta0_capped,
+            clipped=state.clipped,
+            newton_steps=state.newton_steps,
+            damped=state.damped,
+        )
+
+    @property
+    def epochs(self) -> tuple[EpochSummary, ...]:
+        """All epochs so far, the current one last."""
+        return (*self.finished_epochs, self._summary())

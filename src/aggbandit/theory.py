@@ -302,10 +302,11 @@ def optimistic_bound(
     ``rank`` r, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T, ``budget`` B,
     ``rates`` eta and gamma (by default ``optimistic_rates``), ``design_norm`` kappa (by default r). Assumes
     l·y in [0, H] on the set. Raises ``ValueError`` for values out of range, or a gamma outside [eta H kappa
-    (1 + beta), 1]. Source: Theorem optimismmain, with the certificate kappa for p_t <= 2 q_t (see
-    ``optimistic_second_moment``; also sum_y p(y) ||y||_{M^+} <= sqrt(kappa)) and |y·eps| <= (1 + beta)
-    |z·eps|. The paper's route gives 4 and 4 r + 1 for 2 and 2 kappa + 1; printed are 2 and 5 d, and beta for
-    1 + beta.
+    (1 + beta), 1]. Source: Theorem optimismmain, with the certificate kappa in place of
+    p_t <= 2 q_t (see ``optimistic_second_moment``; also sum_y p(y) ||y||_{M^+} <= sqrt(kappa)), and
+    |y·eps| <= (1 + beta) |z·eps|. With kappa = r and beta² r >= 1 its second term is at most the printed
+    4 (H beta r)² eta T; by the paper's own route, for any mu, that constant is twice as large, and 2 kappa +
+    1 is 4 r + 1.
     """
     _nonnegative("budget", budget)
     if rates is None:
@@ -362,7 +363,7 @@ def printed_optimistic_bound(
     budget: float,
     least_eigenvalue: float,
 ) -> float:
-    """Algorithm 1's bound as printed; by its own proof, with p_t <= 2 q_t, its first constant must be 6, not 4.
+    """Algorithm 1's bound as printed; for its general mu the proof gives 6 for the first constant, 4.
 
     (4 H beta d + H³/(beta lambda d) + H²/(lambda sqrt d)) sqrt(T log|S|) + 10 beta d sqrt(BT).
 

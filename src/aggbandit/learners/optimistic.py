@@ -43,8 +43,8 @@ class OptimisticEXP2:
     which need not exist.
 
     ``points`` S, shape (N, d); ``rounds`` T; ``loss_bound`` H with ||y||_1 <= H; ``epsilon_bound`` beta, the
-    largest entry eps_t may have; ``rates`` eta and gamma, by default ``theory.optimistic_rates`` (gamma
-    scaled by the design's certificate); ``design`` by default computed here. Raises ``ValueError`` for values
+    largest entry eps_t may have; ``rates`` eta and gamma, by default ``theory.optimistic_rates`` with the
+    design's certificate; ``design`` by default computed here. Raises ``ValueError`` for values
     out of range. Source: Algorithm 1; Section 4.1.
     """
 

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,11 +23,14 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 def main() -> int:
     BUILD.mkdir(exist_ok=True)
-    clear_scratch()
+    clear_leftovers()
+    print("building the book ...", flush=True)
     scratch = Path(tempfile.mkdtemp(prefix=".book-", dir=BUILD))
     try:
-        if not build(scratch):
-            print(f"book: {first_complaint(LOG.read_text())}", file=sys.stderr)
+        whole, log = build(scratch)
+        LOG.write_text(log)
+        if not whole:
+            print(f"book: {first_complaint(log)}", file=sys.stderr)
             print(f"book: not built, the old one is untouched; all of it is in {shown(LOG)}", file=sys.stderr)
             return 1
         swap(scratch / "_build" / "html", SITE)
@@ -37,19 +41,21 @@ def main() -> int:
     return 0
 
 
-def build(scratch: Path) -> bool:
-    """Run Jupyter Book into the scratch folder, its output into the log. True if the site is whole."""
+def build(scratch: Path) -> tuple[bool, str]:
+    """Run Jupyter Book into the scratch folder; whether the site is whole, and all that was said."""
     jupyter_book = Path(sys.executable).with_name("jupyter-book")
     command = [str(jupyter_book), "build", "book", "--config", "_config.yml", "--path-output", str(scratch)]
     command += ["-W", "-n", "--keep-going"]
-    with LOG.open("w") as log:
-        done = subprocess.run(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, check=False)
-    return done.returncode == 0 and (scratch / "_build" / "html" / "index.html").is_file()
+    done = subprocess.run(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+    )
+    whole = done.returncode == 0 and (scratch / "_build" / "html" / "index.html").is_file()
+    return whole, COLOUR.sub("", done.stdout)
 
 
 def first_complaint(log: str) -> str:
     """The first warning or error in a log, and how many others there are."""
-    lines = [COLOUR.sub("", line).strip() for line in log.splitlines()]
+    lines = [line.strip() for line in log.splitlines()]
     complaints = [line for line in lines if re.search(r"\b(WARNING|ERROR|CRITICAL|SEVERE)\b", line)]
     if not complaints:
         complaints = [line for line in lines if re.match(r"[\w.]*(Error|Exception)\b", line)] or lines[-1:]
@@ -68,10 +74,11 @@ def swap(new: Path, old: Path) -> None:
     shutil.rmtree(away, ignore_errors=True)
 
 
-def clear_scratch() -> None:
-    """Remove what an interrupted build left behind."""
+def clear_leftovers() -> None:
+    """Remove what interrupted builds left behind; one younger than an hour may still be running."""
     for left in BUILD.glob(".book-*"):
-        shutil.rmtree(left, ignore_errors=True)
+        if time.time() - left.stat().st_mtime > 3600:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def shown(path: Path) -> str:

@@ -34,7 +34,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="npm-") as scratch:
         error = install(Path(scratch))
         if error:
-            print(f"assets: npm could not install them: {error}", file=sys.stderr)
+            print(f"assets: not fetched (is the network there?): {error}", file=sys.stderr)
             return 1
         lay_out(Path(scratch) / "node_modules", destination)
     return 0

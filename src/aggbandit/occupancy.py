@@ -1,7 +1,7 @@
 """Occupancy measures x[h,s,a,s'] and the maps between them and pairs (policy, dynamics).
 
 A nonnegative x is the occupancy measure of some policy and some dynamics exactly when (Eq. (1), with the
-start that the paper adds in Section B)
+start that the paper adds in Appendix B)
 
     start   sum_{a,s'} x[0,s,a,s'] = 1{s = s_1}
     flow    sum_{a,s'} x[h+1,s,a,s'] = sum_{s'',a} x[h,s'',a,s]      for every s and h = 0..H-2
@@ -96,7 +96,7 @@ def check_occupancy(
     tolerance:     how far an equation may be off
 
     Raises ValueError on the first of: shape, NaN, negative entry, start, flow, mass of a step, dynamics.
-    Source: Eq. (1) and the definition of S_i in Section B.
+    Source: Eq. (1) and the definition of S_i in Appendix B.
     """
     table = _table(x)
     n_states = table.shape[1]

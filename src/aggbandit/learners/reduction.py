@@ -359,6 +359,11 @@ class AggregateFeedbackLearner:
         bandit.resume(center, state.dual, state.eta, state.round)
         return bandit
 
+    def forget_instance(self) -> None:
+        """Let the next prediction make its instance of Algorithm 2 from `state`, which was changed from
+        outside."""
+        self._bandit = None
+
     def _record(self, played: IncreasingRateRound) -> None:
         assert self._bandit is not None
         state = self.state

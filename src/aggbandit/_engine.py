@@ -1,0 +1,941 @@
+"""The compiled engine: Algorithms 3 and 2 on S_i with no Python and no allocation in an episode.
+
+The mathematics is that of `geometry.occupancy_set` and `learners.reduction`, formula by formula and in the
+same order, and so are the random numbers; the two agree to rounding. What differs is that a cell is visited
+by a loop instead of a vector operation, and that the flow matrix is factorised by blocks instead of bands.
+This module is imported only by `simulation.simulate`, and only when Numba is there. No fastmath: it would
+gain nothing, and make results depend on the processor.
+
+Names: c is a cell (h,s,a), h the step, i and j are states. Rows of the flow equations are in blocks: block 0
+holds the start alone, block h the states of step h.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from aggbandit._arrays import BoolArray, FloatArray, Int32Array, IntArray
+from aggbandit.geometry.occupancy_set import (
+    CHORD_LIMIT,
+    DECREMENT_TOLERANCE,
+    FULL_STEP,
+    MAX_ITERATIONS,
+    ROUNDING,
+    ROUNDING_FLOOR,
+)
+from aggbandit.learners.increasing_rates import ConstantRate, IncreasingRate
+from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean
+from aggbandit.losses import LossSequence
+from aggbandit.mdp import FiniteHorizonMDP
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+# How a call of `play` ended.
+DONE, EPOCH_ENDED, LEFT_THE_SET, NO_MINIMISER = 0, 1, 2, 3
+
+
+def compiled(function: F) -> F:
+    """Numba's njit, cached on disk, typed as the function itself."""
+    return cast(F, numba.njit(cache=True, error_model="numpy")(function))
+
+
+class World(NamedTuple):
+    """What the world does: transitions (H, S, A, S), the tables (M, H, S, A, S) and their schedule (K,).
+
+    cost (M, H, S, A) is the expected loss of an action, sum_s' P loss.
+    """
+
+    transitions: FloatArray
+    tables: FloatArray
+    schedule: Int32Array
+    cost: FloatArray
+    initial_state: int
+
+
+class Body(NamedTuple):
+    """The set S_i of the epoch, by cells."""
+
+    P_hat: FloatArray  # (cells, S)
+    radius: FloatArray  # (cells,)
+    constrained: BoolArray  # (cells,)
+    epsilon: FloatArray  # (cells,)
+    visits: IntArray  # (cells,) N_i
+    horizon: int
+    n_actions: int
+
+
+class Learner(NamedTuple):
+    """What the learner carries from episode to episode; written in place."""
+
+    x: FloatArray  # (cells, S)
+    dual: FloatArray  # (cells, S)
+    counts: IntArray  # (cells, S) n_i(h,s,a,s') of this epoch
+    visits: IntArray  # (cells,) n_i(h,s,a)
+    scalars: FloatArray  # eta, eta_0, sum of totals, number of totals
+    counters: IntArray  # clipped, iterations, damped, factorisations
+
+
+class Rules(NamedTuple):
+    """The learner's choices: the baseline, and the clip of the increasing rate or the factor of a constant
+    one."""
+
+    baseline: float
+    running_mean: bool
+    clip: float
+    constant: float  # 0 for the increasing rate
+    tolerance: float
+    dimension: int
+
+
+class Record(NamedTuple):
+    """What happened, an entry an episode."""
+
+    expected_loss: FloatArray  # (K,)
+    total_loss: FloatArray  # (K,)
+
+
+class Work(NamedTuple):
+    """Scratch space, and the factorisation at x."""
+
+    sigma: FloatArray  # (cells,)
+    m: FloatArray  # (cells, S)
+    z: FloatArray  # (cells, S)
+    inverse_kappa: FloatArray  # (cells,)
+    v: FloatArray  # (cells, S)
+    a: FloatArray  # (cells,)
+    p: FloatArray  # (cells, S)
+    scale: FloatArray  # (cells,)
+    s: FloatArray  # (cells, S)
+    tau: FloatArray  # (cells,)
+    gradient: FloatArray  # (cells, S) at x
+    residual: FloatArray  # (cells, S)
+    direction: FloatArray  # (cells, S)
+    target: FloatArray  # (cells, S)
+    y: FloatArray  # (cells, S)
+    rows: FloatArray  # (H, S) right-hand sides and multipliers
+    upper: FloatArray  # (H, S, S) R_h with R_h' R_h the h-th pivot block
+    beside: FloatArray  # (H, S, S) [column state of step h, row state of step h + 1]
+    unit: FloatArray  # (H, S)
+    normals: FloatArray
+    mass: FloatArray  # (S,)
+    next_mass: FloatArray  # (S,)
+    distance: FloatArray  # (S,)
+    episode: IntArray  # (H, 2) cell and next state of each step
+
+
+def workspace(horizon: int, n_states: int, n_actions: int) -> Work:
+    """Room for one world."""
+    n_cells = n_actions * (1 + (horizon - 1) * n_states)
+    per_cell, per_entry, rows = (n_cells,), (n_cells, n_states), (horizon, n_states)
+    square = (horizon, n_states, n_states)
+    return Work(
+        sigma=np.ones(per_cell),
+        m=np.zeros(per_entry),
+        z=np.zeros(per_entry),
+        inverse_kappa=np.ones(per_cell),
+        v=np.zeros(per_entry),
+        a=np.zeros(per_cell),
+        p=np.zeros(per_entry),
+        scale=np.zeros(per_cell),
+        s=np.zeros(per_entry),
+        tau=np.ones(per_cell),
+        gradient=np.zeros(per_entry),
+        residual=np.zeros(per_entry),
+        direction=np.zeros(per_entry),
+        target=np.zeros(per_entry),
+        y=np.zeros(per_entry),
+        rows=np.zeros(rows),
+        upper=np.zeros(square),
+        beside=np.zeros(square),
+        unit=np.zeros(rows),
+        normals=np.zeros(n_cells * (2 * n_states + 1)),
+        mass=np.zeros(n_states),
+        next_mass=np.zeros(n_states),
+        distance=np.zeros(n_states),
+        episode=np.zeros((horizon, 2), dtype=np.int64),
+    )
+
+
+# --- the barrier, cell by cell
+# --------------------------------------------------------------------------------
+
+
+@compiled
+def wall_and_gradient(x: FloatArray, body: Body, work: Work, keep: bool) -> bool:
+    """The gradient at x into `work.gradient`; with `keep`, also the cell's part of the factorisation.
+
+    False if x is not strictly inside.
+    """
+    n_cells, S = x.shape
+    distance = work.distance
+    m, z, v, p, s = work.m, work.z, work.v, work.p, work.s
+    for c in range(n_cells):
+        for j in range(S):
+            if not x[c, j] > 0.0:
+                return False
+        if not body.constrained[c]:
+            for j in range(S):
+                work.gradient[c, j] = -1.0 / x[c, j]
+            if keep:
+                a = 0.0
+                for j in range(S):
+                    v[c, j] = x[c, j] * x[c, j]
+                    a += v[c, j]
+                work.a[c] = a
+            continue
+        radius = body.radius[c]
+        X = 0.0
+        for j in range(S):
+            X += x[c, j]
+        total = 0.0
+        for j in range(S):
+            distance[j] = abs(x[c, j] - body.P_hat[c, j] * X)
+            total += distance[j]
+        slack = radius * X - total
+        if not slack > 0.0:
+            return False
+        # sigma by Newton from the right.
+        sigma = slack / (S + 1)
+        for _ in range(60):
+            excess = (S + 1) * sigma - slack
+            slope = S + 1.0
+            for j in range(S):
+                root = math.sqrt(sigma * sigma + distance[j] * distance[j])
+                excess += sigma * sigma / (root + distance[j])
+                slope += sigma / root
+            step = excess / slope
+            sigma -= step
+            if step <= 1e-15 * sigma:
+                break
+        # m, z, kappa, and -1/x - J'(m r) - z/sigma.
+        curvature = 0.0
+        qP = 0.0
+        mrP = 0.0
+        for j in range(S):
+            P = body.P_hat[c, j]
+            r = x[c, j] - P * X
+            t = sigma + math.sqrt(sigma * sigma + r * r)
+            mj = 2.0 / (t * t + r * r)
+            q = -mj * t * r
+            curvature += mj * t * t
+            qP += q * P
+            mrP += mj * r * P
+            work.gradient[c, j] = -1.0 / x[c, j] - mj * r - q / sigma
+            if keep:
+                m[c, j] = mj
+                z[c, j] = q
+        shift = mrP - (radius - qP) / sigma
+        for j in range(S):
+            work.gradient[c, j] += shift
+        if not keep:
+            continue
+        inverse_kappa = sigma * sigma * (1.0 + curvature)
+        work.inverse_kappa[c] = inverse_kappa
+        a = 0.0
+        b = 0.0
+        cc = 0.0
+        for j in range(S):
+            z[c, j] += radius - qP
+            P = body.P_hat[c, j]
+            square = x[c, j] * x[c, j]
+            shrink = 1.0 / (1.0 + m[c, j] * square)
+            v[c, j] = square * shrink
+            a += v[c, j]
+            b += P * shrink
+            cc += m[c, j] * P * P * shrink
+        delta = a * cc + b * b
+        scale = delta / a
+        vz = 0.0
+        pz = 0.0
+        for j in range(S):
+            p[c, j] = (a * m[c, j] * body.P_hat[c, j] + b) * v[c, j] / delta
+            vz += v[c, j] * z[c, j]
+            pz += p[c, j] * z[c, j]
+        mean = vz / a
+        tau = inverse_kappa + scale * pz * pz
+        for j in range(S):
+            spread = z[c, j] - mean
+            s[c, j] = v[c, j] * spread + scale * pz * p[c, j]
+            tau += v[c, j] * spread * spread
+        work.a[c] = a
+        work.scale[c] = scale
+        work.tau[c] = tau
+    return True
+
+
+@compiled
+def hessian_times(x: FloatArray, u: FloatArray, body: Body, work: Work, out: FloatArray) -> None:
+    """H u = u/x² + J'(m J u) + kappa z (z·u)."""
+    n_cells, S = x.shape
+    m, z = work.m, work.z
+    for c in range(n_cells):
+        for j in range(S):
+            out[c, j] = u[c, j] / (x[c, j] * x[c, j])
+        if body.constrained[c]:
+            U = 0.0
+            along = 0.0
+            for j in range(S):
+                U += u[c, j]
+                along += z[c, j] * u[c, j]
+            along /= work.inverse_kappa[c]
+            pull = 0.0
+            for j in range(S):
+                moved = m[c, j] * (u[c, j] - body.P_hat[c, j] * U)
+                pull += moved * body.P_hat[c, j]
+                out[c, j] += moved + along * z[c, j]
+            for j in range(S):
+                out[c, j] -= pull
+
+
+@compiled
+def square_norm(x: FloatArray, u: FloatArray, body: Body, work: Work) -> float:
+    """u'H u, as a sum of squares."""
+    n_cells, S = x.shape
+    total = 0.0
+    for c in range(n_cells):
+        for j in range(S):
+            ratio = u[c, j] / x[c, j]
+            total += ratio * ratio
+        if body.constrained[c]:
+            U = 0.0
+            along = 0.0
+            for j in range(S):
+                U += u[c, j]
+                along += work.z[c, j] * u[c, j]
+            for j in range(S):
+                moved = u[c, j] - body.P_hat[c, j] * U
+                total += work.m[c, j] * moved * moved
+            total += along * along / work.inverse_kappa[c]
+    return total
+
+
+@compiled
+def inverse_times(c: int, u: FloatArray, noise: float, body: Body, work: Work, out: FloatArray) -> None:
+    """One cell of G (u + kappa^{1/2} z noise); `u` and `out` are (cells, S), and may be the same array."""
+    S = u.shape[1]
+    if not body.constrained[c]:
+        for j in range(S):
+            out[c, j] = work.v[c, j] * u[c, j]
+        return
+    v, p, s = work.v, work.p, work.s
+    vu = 0.0
+    pu = 0.0
+    su = 0.0
+    for j in range(S):
+        vu += v[c, j] * u[c, j]
+        pu += p[c, j] * u[c, j]
+        su += s[c, j] * u[c, j]
+    vu /= work.a[c]
+    pu *= work.scale[c]
+    su = (su - noise * math.sqrt(work.inverse_kappa[c])) / work.tau[c]
+    for j in range(S):
+        out[c, j] = v[c, j] * (u[c, j] - vu) + pu * p[c, j] - su * s[c, j]
+
+
+# --- the flow equations
+# ---------------------------------------------------------------------------------------
+
+
+@compiled
+def flow_balance(u: FloatArray, body: Body, rows: FloatArray) -> None:
+    """C u by blocks, (H, S): what leaves minus what arrives."""
+    S = u.shape[1]
+    for h in range(body.horizon):
+        for i in range(S):
+            rows[h, i] = 0.0
+    for a in range(body.n_actions):
+        for j in range(S):
+            rows[0, 0] += u[a, j]
+            if body.horizon > 1:
+                rows[1, j] -= u[a, j]
+    c = body.n_actions
+    for h in range(1, body.horizon):
+        last = h + 1 == body.horizon
+        for i in range(S):
+            out = 0.0
+            for _ in range(body.n_actions):
+                for j in range(S):
+                    out += u[c, j]
+                    if not last:
+                        rows[h + 1, j] -= u[c, j]
+                c += 1
+            rows[h, i] += out
+
+
+@compiled
+def factorise_flow(body: Body, work: Work) -> bool:
+    """Block Cholesky of C G C', its diagonal scaled to one. False if a pivot is not positive."""
+    H = body.horizon
+    A = body.n_actions
+    S = work.v.shape[1]
+    v, p, s, upper, beside, unit = work.v, work.p, work.s, work.upper, work.beside, work.unit
+    for h in range(H):
+        for i in range(S):
+            for j in range(S):
+                upper[h, i, j] = 0.0
+                beside[h, i, j] = 0.0
+    c = 0
+    for h in range(H):
+        last = h + 1 == H
+        for i in range(1 if h == 0 else S):
+            for _ in range(A):
+                if body.constrained[c]:
+                    scale = work.scale[c]
+                    over_a = 1.0 / work.a[c]
+                    over_tau = 1.0 / work.tau[c]
+                    S_sum = 0.0
+                    for j in range(S):
+                        S_sum += s[c, j]
+                    upper[h, i, i] += 1.0 / scale - S_sum * S_sum * over_tau
+                    if not last:
+                        for j in range(S):
+                            beside[h, i, j] -= p[c, j] - S_sum * over_tau * s[c, j]
+                        for k in range(S):
+                            pk = scale * p[c, k]
+                            vk = over_a * v[c, k]
+                            sk = over_tau * s[c, k]
+                            upper[h + 1, k, k] += v[c, k]
+                            for j in range(k, S):
+                                upper[h + 1, k, j] += pk * p[c, j] - vk * v[c, j] - sk * s[c, j]
+                else:
+                    upper[h, i, i] += work.a[c]
+                    if not last:
+                        for j in range(S):
+                            beside[h, i, j] -= v[c, j]
+                            upper[h + 1, j, j] += v[c, j]
+                c += 1
+    for h in range(H):
+        for i in range(1 if h == 0 else S):
+            unit[h, i] = 1.0 / math.sqrt(upper[h, i, i])
+    for h in range(H):
+        n = 1 if h == 0 else S
+        for i in range(n):
+            for j in range(i, n):
+                upper[h, i, j] *= unit[h, i] * unit[h, j]
+            if h + 1 < H:
+                for j in range(S):
+                    beside[h, i, j] *= unit[h, i] * unit[h + 1, j]
+    for h in range(H):
+        n = 1 if h == 0 else S
+        if h > 0:
+            for k in range(1 if h == 1 else S):
+                for i in range(n):
+                    weight = beside[h - 1, k, i]
+                    for j in range(i, n):
+                        upper[h, i, j] -= weight * beside[h - 1, k, j]
+        for k in range(n):
+            pivot = upper[h, k, k]
+            if not pivot > 0.0:
+                return False
+            over = 1.0 / math.sqrt(pivot)
+            for j in range(k, n):
+                upper[h, k, j] *= over
+            for i in range(k + 1, n):
+                weight = upper[h, k, i]
+                for j in range(i, n):
+                    upper[h, i, j] -= weight * upper[h, k, j]
+            if h + 1 < H:
+                for j in range(S):
+                    beside[h, k, j] /= upper[h, k, k]
+                for i in range(k + 1, n):
+                    weight = upper[h, k, i]
+                    for j in range(S):
+                        beside[h, i, j] -= weight * beside[h, k, j]
+    return True
+
+
+@compiled
+def multipliers(body: Body, work: Work) -> None:
+    """(C G C')^{-1} times `work.rows`, in place."""
+    H = body.horizon
+    S = work.v.shape[1]
+    rows, upper, beside, unit = work.rows, work.upper, work.beside, work.unit
+    for h in range(H):
+        n = 1 if h == 0 else S
+        for i in range(n):
+            rows[h, i] *= unit[h, i]
+        if h > 0:
+            for k in range(1 if h == 1 else S):
+                for j in range(S):
+                    rows[h, j] -= beside[h - 1, k, j] * rows[h - 1, k]
+        for k in range(n):
+            rows[h, k] /= upper[h, k, k]
+            for j in range(k + 1, n):
+                rows[h, j] -= upper[h, k, j] * rows[h, k]
+    for h in range(H - 1, -1, -1):
+        n = 1 if h == 0 else S
+        if h + 1 < H:
+            for i in range(n):
+                total = 0.0
+                for j in range(S):
+                    total += beside[h, i, j] * rows[h + 1, j]
+                rows[h, i] -= total
+        for k in range(n - 1, -1, -1):
+            total = rows[h, k]
+            for j in range(k + 1, n):
+                total -= upper[h, k, j] * rows[h, j]
+            rows[h, k] = total / upper[h, k, k]
+    for h in range(H):
+        for i in range(1 if h == 0 else S):
+            rows[h, i] *= unit[h, i]
+
+
+@compiled
+def add_potential(u: FloatArray, weight: float, body: Body, work: Work, out: FloatArray) -> None:
+    """out = u + weight C'lambda, with lambda in `work.rows`."""
+    S = u.shape[1]
+    rows = work.rows
+    c = 0
+    for h in range(body.horizon):
+        for i in range(1 if h == 0 else S):
+            here = weight * rows[h, i]
+            for _ in range(body.n_actions):
+                if h + 1 < body.horizon:
+                    for j in range(S):
+                        out[c, j] = u[c, j] + (here - weight * rows[h + 1, j])
+                else:
+                    for j in range(S):
+                        out[c, j] = u[c, j] + here
+                c += 1
+
+
+# --- Newton's method
+# ------------------------------------------------------------------------------------------
+
+
+@compiled
+def newton_direction(x: FloatArray, body: Body, work: Work) -> float:
+    """`OccupancyDikin.solve` for gradient + target: the direction, the target plus C'lambda, the
+    decrement."""
+    n_cells, S = x.shape
+    g, direction, target = work.residual, work.direction, work.target
+    for c in range(n_cells):
+        for j in range(S):
+            g[c, j] = work.gradient[c, j] + target[c, j]
+        inverse_times(c, g, 0.0, body, work, direction)
+        for j in range(S):
+            direction[c, j] = x[c, j] - direction[c, j]
+    flow_balance(direction, body, work.rows)
+    work.rows[0, 0] -= 1.0
+    multipliers(body, work)
+    add_potential(target, 1.0, body, work, target)
+    add_potential(g, 1.0, body, work, g)
+    square = 0.0
+    for c in range(n_cells):
+        inverse_times(c, g, 0.0, body, work, direction)
+        for j in range(S):
+            square += g[c, j] * direction[c, j]
+            direction[c, j] = -direction[c, j]
+    return math.sqrt(max(0.0, square))
+
+
+@compiled
+def factorise(x: FloatArray, body: Body, work: Work, counters: IntArray) -> bool:
+    """The gradient and the Dikin ellipsoid at x. False if x is not strictly inside."""
+    counters[3] += 1
+    return wall_and_gradient(x, body, work, True) and factorise_flow(body, work)
+
+
+@compiled
+def minimise(x: FloatArray, body: Body, work: Work, tolerance: float, counters: IntArray) -> int:
+    """`OccupancyBarrier.minimize` of R + `work.target`, from x in place; x must be factorised, and is at the
+    end."""
+    n_cells, S = x.shape
+    fresh = True
+    contraction = 0.0
+    previous = math.inf
+    best = math.inf
+    for _ in range(MAX_ITERATIONS):
+        decrement = newton_direction(x, body, work)
+        length = 1.0
+        if fresh:
+            if decrement <= tolerance or ROUNDING_FLOOR >= decrement > 0.5 * best:
+                return DONE
+            if not decrement < math.inf:
+                return NO_MINIMISER
+            best = min(best, decrement)
+            if decrement >= FULL_STEP:
+                counters[2] += 1
+                length = 1.0 / (1.0 + decrement)
+            contraction = decrement
+        elif not decrement <= 0.5 * previous:
+            fresh = True
+            if not factorise(x, body, work, counters):
+                return LEFT_THE_SET
+            continue
+        counters[1] += 1
+        for c in range(n_cells):
+            for j in range(S):
+                x[c, j] += length * work.direction[c, j]
+        previous = decrement
+        fresh = contraction > CHORD_LIMIT or contraction * decrement <= tolerance
+        if fresh:
+            if not factorise(x, body, work, counters):
+                return LEFT_THE_SET
+        elif not wall_and_gradient(x, body, work, False):
+            return LEFT_THE_SET
+    return NO_MINIMISER
+
+
+# --- an episode
+# -----------------------------------------------------------------------------------------------
+
+
+@compiled
+def sample(x: FloatArray, body: Body, work: Work, dimension: int, rng: np.random.Generator) -> bool:
+    """`OccupancyDikin.sample` into `work.y`. False if the sample is not in the set."""
+    n_cells, S = x.shape
+    normals, v, y = work.normals, work.direction, work.y
+    walls = 0
+    for c in range(n_cells):
+        walls += body.constrained[c]
+    count = n_cells * S + walls * (S + 1)
+    for i in range(count):
+        normals[i] = rng.standard_normal()
+    if dimension == 0:
+        y[:] = x
+        return True
+    along_r = n_cells * S
+    along_z = along_r + walls * S
+    for c in range(n_cells):
+        for j in range(S):
+            v[c, j] = normals[c * S + j] / x[c, j]
+        noise = 0.0
+        if body.constrained[c]:
+            pull = 0.0
+            for j in range(S):
+                move = math.sqrt(work.m[c, j]) * normals[along_r + j]
+                pull += move * body.P_hat[c, j]
+                v[c, j] += move
+            for j in range(S):
+                v[c, j] -= pull
+            noise = normals[along_z]
+            along_r += S
+            along_z += 1
+        inverse_times(c, v, noise, body, work, v)
+    flow_balance(v, body, work.rows)
+    multipliers(body, work)
+    # y serves as scratch for G C'lambda.
+    for c in range(n_cells):
+        for j in range(S):
+            y[c, j] = 0.0
+    add_potential(y, 1.0, body, work, y)
+    for c in range(n_cells):
+        inverse_times(c, y, 0.0, body, work, y)
+        for j in range(S):
+            v[c, j] -= y[c, j]
+    length = math.sqrt(square_norm(x, v, body, work))
+    for c in range(n_cells):
+        for j in range(S):
+            y[c, j] = x[c, j] + v[c, j] / length
+            if not y[c, j] > -ROUNDING * x[c, j]:
+                return False
+            y[c, j] = max(y[c, j], 0.0)
+    return True
+
+
+@compiled
+def first_cell(h: int, s: int, S: int, A: int) -> int:
+    """The cell (h, s, 0)."""
+    if h == 0:
+        return 0
+    return A + ((h - 1) * S + s) * A
+
+
+@compiled
+def expected_loss(world: World, k: int, body: Body, work: Work) -> float:
+    """x^{pi, P} · loss of the policy of `work.y`, by one pass forwards."""
+    S = work.y.shape[1]
+    A = body.n_actions
+    y, mass, next_mass = work.y, work.mass, work.next_mass
+    table = world.schedule[k]
+    total = 0.0
+    for i in range(S):
+        mass[i] = 0.0
+    mass[world.initial_state] = 1.0
+    for h in range(body.horizon):
+        for i in range(S):
+            next_mass[i] = 0.0
+        for i in range(S):
+            if mass[i] == 0.0:
+                continue
+            c = first_cell(h, i, S, A)
+            here = 0.0
+            for a in range(A):
+                for j in range(S):
+                    here += y[c + a, j]
+            for a in range(A):
+                chosen = 0.0
+                for j in range(S):
+                    chosen += y[c + a, j]
+                weight = mass[i] * (chosen / here if here > 0.0 else 1.0 / A)
+                total += weight * world.cost[table, h, i, a]
+                for j in range(S):
+                    next_mass[j] += weight * world.transitions[h, i, a, j]
+        for i in range(S):
+            mass[i] = next_mass[i]
+    return total
+
+
+@compiled
+def rollout(world: World, body: Body, work: Work, rng: np.random.Generator) -> None:
+    """`FiniteHorizonMDP.rollout` under the policy of `work.y`: cells and next states into `work.episode`."""
+    S = work.y.shape[1]
+    A = body.n_actions
+    y = work.y
+    i = world.initial_state
+    for h in range(body.horizon):
+        c = first_cell(h, i, S, A)
+        here = 0.0
+        for a in range(A):
+            mass_a = 0.0
+            for j in range(S):
+                mass_a += y[c + a, j]
+            here += mass_a
+        u = rng.random()
+        total = 0.0
+        action = -1
+        last = 0
+        for a in range(A):
+            chosen = 0.0
+            for j in range(S):
+                chosen += y[c + a, j]
+            chosen = chosen / here if here > 0.0 else 1.0 / A
+            total += chosen
+            if chosen > 0.0:
+                last = a
+            if total > u:
+                action = a
+                break
+        if action < 0:
+            action = last
+        u = rng.random()
+        total = 0.0
+        landed = -1
+        for j in range(S):
+            chosen = world.transitions[h, i, action, j]
+            total += chosen
+            if chosen > 0.0:
+                last = j
+            if total > u:
+                landed = j
+                break
+        if landed < 0:
+            landed = last
+        work.episode[h, 0] = c + action
+        work.episode[h, 1] = landed
+        i = landed
+
+
+@compiled
+def next_rate(learner: Learner, rules: Rules, z_hat_epsilon: float) -> float:
+    """Algorithm 2, line 9, clipped; or a constant rate."""
+    eta, eta0 = float(learner.scalars[0]), float(learner.scalars[1])
+    if rules.constant > 0.0:
+        return rules.constant * eta0
+    if z_hat_epsilon == 0.0:
+        return eta
+    largest = rules.clip * eta0
+    inverse = 1.0 / eta - 2 * rules.dimension * z_hat_epsilon
+    if inverse * largest < 1.0:
+        learner.counters[0] += 1
+        return largest
+    return 1.0 / inverse
+
+
+@compiled
+def play(
+    world: World,
+    body: Body,
+    learner: Learner,
+    rules: Rules,
+    work: Work,
+    record: Record,
+    first: int,
+    last: int,
+    rng: np.random.Generator,
+) -> tuple[int, int]:
+    """Episodes first..last-1, or until the epoch ends. Returns the next episode and how it ended.
+
+    x must be factorised in `work`, and the minimiser for `learner.dual`.
+    """
+    n_cells, S = learner.x.shape
+    x, dimension = learner.x, rules.dimension
+    for k in range(first, last):
+        # Algorithm 3, lines 8 and 9; Algorithm 2, lines 4 and 5.
+        if not sample(x, body, work, dimension, rng):
+            return k, LEFT_THE_SET
+        # Line 10.
+        rollout(world, body, work, rng)
+        record.expected_loss[k] = expected_loss(world, k, body, work)
+        total = 0.0
+        z_hat_epsilon = 0.0
+        ended = False
+        i = world.initial_state
+        for h in range(body.horizon):
+            c = work.episode[h, 0]
+            j = work.episode[h, 1]
+            action = c - first_cell(h, i, S, body.n_actions)
+            total += world.tables[world.schedule[k], h, i, action, j]
+            z_hat_epsilon += body.epsilon[c]
+            # Line 12.
+            learner.counts[c, j] += 1
+            learner.visits[c] += 1
+            ended = ended or learner.visits[c] >= max(body.visits[c], 1)
+            i = j
+        record.total_loss[k] = total
+        # Line 11, which is Algorithm 2, lines 8 to 10.
+        if dimension > 0:
+            baseline = rules.baseline
+            if rules.running_mean and learner.scalars[3] > 0.0:
+                baseline = learner.scalars[2] / learner.scalars[3]
+            for c in range(n_cells):
+                for j in range(S):
+                    work.y[c, j] -= x[c, j]
+            hessian_times(x, work.y, body, work, work.direction)
+            eta = next_rate(learner, rules, z_hat_epsilon)
+            learner.scalars[0] = eta
+            weight = dimension * (total - baseline)
+            for c in range(n_cells):
+                for j in range(S):
+                    learner.dual[c, j] += eta * (weight * work.direction[c, j])
+                    work.target[c, j] = learner.dual[c, j]
+            status = minimise(x, body, work, rules.tolerance, learner.counters)
+            if status != DONE:
+                return k, status
+        learner.scalars[2] += total
+        learner.scalars[3] += 1.0
+        if ended:
+            return k + 1, EPOCH_ENDED
+    return last, DONE
+
+
+# --- the bridge to the learner
+# --------------------------------------------------------------------------------
+
+
+class CompiledRun:
+    """Plays an `AggregateFeedbackLearner` in a world by compiled code, and leaves it where the reference
+    would.
+
+    learner: of the world's shape; mdp: the world; losses: of all episodes; tolerance: the Newton decrement at
+    which a mirror step counts as taken. Raises ValueError if the shapes do not fit.
+    """
+
+    def __init__(
+        self,
+        learner: AggregateFeedbackLearner,
+        mdp: FiniteHorizonMDP,
+        losses: LossSequence,
+        tolerance: float = DECREMENT_TOLERANCE,
+    ) -> None:
+        losses.check_world(mdp)
+        if learner.shape != mdp.shape or learner.initial_state != mdp.initial_state:
+            raise ValueError(
+                f"the learner expects (H, S, A, S) = {learner.shape} from state {learner.initial_state}; "
+                f"the world has {mdp.shape} from state {mdp.initial_state}"
+            )
+        horizon, n_states, n_actions, _ = mdp.shape
+        self.learner = learner
+        self.world = World(
+            np.ascontiguousarray(mdp.transitions),
+            losses.tables,
+            losses.schedule,
+            np.einsum("hsat,mhsat->mhsa", mdp.transitions, losses.tables),
+            mdp.initial_state,
+        )
+        self.work = workspace(horizon, n_states, n_actions)
+        schedule = learner.rates.schedule
+        running_mean = isinstance(learner.baseline, RunningMean)
+        self.rules = Rules(
+            baseline=horizon / 2 if isinstance(learner.baseline, RunningMean) else float(learner.baseline),
+            running_mean=running_mean,
+            clip=schedule.clip if isinstance(schedule, IncreasingRate) else 0.0,
+            constant=schedule.factor if isinstance(schedule, ConstantRate) else 0.0,
+            tolerance=tolerance,
+            dimension=learner.epoch.body.dimension,
+        )
+
+    def advance(self, record: Record, last: int, rng: np.random.Generator) -> None:
+        """Play until `last` episodes have been played in all, writing into `record`, with randomness from
+        `rng`.
+
+        Raises FloatingPointError or RuntimeError, naming the episode, if rounding carried a point out of the
+        set or a minimiser was not found; neither has been seen.
+        """
+        learner = self.learner
+        while learner.episode < last:
+            body, carried = self._load()
+            episode, ended = play(
+                self.world, body, carried, self.rules, self.work, record, learner.episode, last, rng
+            )
+            self._store(carried, int(episode))
+            self._check(int(ended))
+            if ended == EPOCH_ENDED:
+                learner.end_epoch()
+
+    def _load(self) -> tuple[Body, Learner]:
+        """The epoch and the learner's state as cells, with x factorised and minimal."""
+        learner, epoch, state = self.learner, self.learner.epoch, self.learner.state
+        cells = epoch.body.cells
+        constrained = epoch.body.constrained[cells]
+        body = Body(
+            P_hat=epoch.body.P_hat[cells],
+            radius=np.where(constrained, epoch.body.radius[cells], 2.0),
+            constrained=constrained,
+            epsilon=epoch.epsilon[cells],
+            visits=epoch.counts[cells].sum(axis=1),
+            horizon=learner.shape[0],
+            n_actions=learner.shape[2],
+        )
+        start = epoch.body.interior_point() if state.center is None else state.center
+        counts = learner.in_epoch[cells]
+        carried = Learner(
+            x=start[cells],
+            dual=state.dual[cells],
+            counts=counts,
+            visits=counts.sum(axis=1),
+            scalars=np.array([state.eta, epoch.eta0, learner.sum_of_totals, learner.episode]),
+            counters=np.array([state.clipped, state.newton_steps, state.damped, 0]),
+        )
+        inside = factorise(carried.x, body, self.work, np.zeros_like(carried.counters))
+        self._check(DONE if inside else LEFT_THE_SET)
+        if state.center is None and self.rules.dimension > 0:
+            for target in (np.zeros_like(carried.dual), carried.dual):
+                self.work.target[:] = target
+                status = minimise(
+                    carried.x, body, self.work, self.rules.tolerance, np.zeros_like(carried.counters)
+                )
+                self._check(int(status))
+        return body, carried
+
+    def _store(self, carried: Learner, episode: int) -> None:
+        learner, state, cells = self.learner, self.learner.state, self.learner.epoch.body.cells
+
+        def table(values: NDArray[Any]) -> NDArray[Any]:
+            whole = np.zeros(learner.shape, dtype=values.dtype)
+            whole[cells] = values
+            return whole
+
+        state.center, state.dual = table(carried.x), table(carried.dual)
+        state.round += episode - learner.episode
+        state.eta = float(carried.scalars[0])
+        state.clipped, state.newton_steps, state.damped = (int(n) for n in carried.counters[:3])
+        learner.in_epoch = table(carried.counts)
+        learner.sum_of_totals = float(carried.scalars[2])
+        learner.episode = episode
+        learner.forget_instance()
+
+    def _check(self, status: int) -> None:
+        if status == LEFT_THE_SET:
+            raise FloatingPointError(
+                f"episode {self.learner.episode}: rounding carried a point out of the set"
+            )
+        if status == NO_MINIMISER:
+            raise RuntimeError(f"episode {self.learner.episode}: the mirror step was not found")

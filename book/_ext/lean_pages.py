@@ -56,10 +56,9 @@ def _fallback(view: dict[str, Any], models: dict[str, Any]) -> str:
     frames = _leaves(stage, models)
     count = min(MULTIPLES, len(frames))
     chosen = [frames[round(i * (len(frames) - 1) / max(count - 1, 1))] for i in range(count)]
-    return (
-        f'<noscript><figure class="ab-fallback"><div class="ab-multiples">{"".join(chosen)}</div>'
-        f'<figcaption class="tex2jax_process mathjax_process">{words["value"]}</figcaption></figure></noscript>'
-    )
+    multiples = f'<div class="ab-multiples">{"".join(chosen)}</div>'
+    caption = f'<figcaption class="tex2jax_process mathjax_process">{words["value"]}</figcaption>'
+    return f'<noscript><figure class="ab-fallback">{multiples}{caption}</figure></noscript>'
 
 
 def _leaves(stack: dict[str, Any], models: dict[str, Any]) -> list[str]:

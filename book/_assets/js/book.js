@@ -113,11 +113,17 @@
     for (const region of document.querySelectorAll("div.math, pre, .pst-scrollable-table-container")) {
       if (region.scrollWidth > region.clientWidth + 1 && !region.hasAttribute("tabindex")) region.tabIndex = 0;
     }
+    const sidebar = document.querySelector(".bd-sidebar-primary");
+    if (sidebar && !sidebar.hasAttribute("role")) {
+      sidebar.setAttribute("role", "navigation");
+      sidebar.setAttribute("aria-label", "The book");
+    }
   }
 
   document.addEventListener("DOMContentLoaded", () => {
-    new MutationObserver(dress).observe(document.body, { childList: true, subtree: true });
-    dress();
+    // Widgets come after the page, piece by piece, and a piece gets its class after it is there.
+    const changes = { childList: true, subtree: true, attributeFilter: ["class"] };
+    new MutationObserver(dress).observe(document.body, changes);
     window.addEventListener("load", nameTheme);
     window.addEventListener("resize", nameTheme);
   });

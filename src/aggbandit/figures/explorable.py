@@ -26,7 +26,8 @@ Make the call the last expression of its cell.
   are otherwise written with ``:g``.
 - `alt` is a format string over the parameters, or a function of them; each frame gets its own words.
 - `caption`: the takeaway, and a question to move for. ``$…$`` is mathematics, inline HTML is allowed.
-- At most 40 frames and 400 kB: a plain line plot is 6–10 kB, a busy double one 15–20 kB.
+- At most 40 frames and 400 kB: a plain line plot is 6–10 kB, a busy double one 15–20 kB. A whole chapter must
+  stay under 1 MB.
 
 How it moves. Each frame is an ``HTML`` widget in a ``Stack``, and the control's index is linked to the
 stack's in the browser (``jslink``): the built page needs no kernel. Two parameters make a stack of stacks.
@@ -230,7 +231,11 @@ def _control(name: str, options: list[str], label: str, index: int) -> Any:
         return widgets.ToggleButtons(
             options=pairs, index=index, description=label, style=style, layout=layout
         )
-    return widgets.SelectionSlider(options=pairs, index=index, description=label, style=style, layout=layout)
+    slider = widgets.SelectionSlider(
+        options=pairs, index=index, description=label, style=style, layout=layout
+    )
+    # The page keeps room for the longest value, so that the track does not move under the finger.
+    return slider.add_class(f"ab-value-{min(max(map(len, options)), 24)}")
 
 
 def _stack(frames: Sequence[widgets.HTML], controls: Sequence[Any]) -> widgets.Stack:

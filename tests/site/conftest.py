@@ -1,0 +1,124 @@
+"""The built site on 127.0.0.1, and a Chromium that can reach nothing else."""
+
+from __future__ import annotations
+
+import functools
+import http.server
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, ConsoleMessage, Page, Response, sync_playwright
+
+SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+NARROW = {"width": 360, "height": 800}
+WIDE = {"width": 1280, "height": 900}
+HOSTS = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", f"--host-resolver-rules={HOSTS}"]
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
+
+
+def pages() -> list[str]:
+    """Every page of the book: not the theme's own files, nor the notebook application beside it."""
+    found = (path.relative_to(SITE) for path in SITE.rglob("*.html"))
+    return sorted(
+        str(page) for page in found if page.parts[0] != "lite" and not page.parts[0].startswith("_")
+    )
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run every test that visits pages on all of them, one page after the other."""
+    if "address" in metafunc.fixturenames:
+        if not (SITE / "index.html").is_file():
+            raise pytest.UsageError(f"there is no site in {SITE}; run `make book` first")
+        metafunc.parametrize("address", pages(), scope="session")
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the tests read what the browser asked for."""
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[str]:
+    """The site's address, on a free port."""
+    handler = functools.partial(Quiet, directory=SITE)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as running:
+        thread = threading.Thread(target=running.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{running.server_address[1]}"
+        running.shutdown()
+        thread.join()
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """A headless Chromium: the system's, or the one that Playwright installed. None at all is an error."""
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        yield running
+        running.close()
+
+
+@dataclass
+class Visit:
+    """A page in the browser, and all that it asked for and complained of since it was opened."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+    def listen(self) -> None:
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.on("requestfailed", lambda request: self.failures.append(request.url))
+        self.page.on("response", self.note_response)
+        self.page.on("console", self.note_console)
+        self.page.on("pageerror", lambda error: self.errors.append(str(error)))
+
+    def note_response(self, response: Response) -> None:
+        if response.status >= 400:
+            self.failures.append(f"{response.status} {response.url}")
+
+    def note_console(self, message: ConsoleMessage) -> None:
+        if message.type == "error":
+            self.errors.append(message.text)
+
+    def settle(self) -> None:
+        """Wait until the mathematics is typeset and every moving figure has its caption and its names."""
+        self.page.evaluate("window.MathJax && MathJax.startup && MathJax.startup.promise")
+        self.page.wait_for_function(
+            """() => {
+                const views = "script[type='application/vnd.jupyter.widget-view+json']";
+                const there = document.querySelectorAll(".ab-explorable .widget-htmlmath-content");
+                const bare = document.querySelectorAll(".ab-row .noUi-handle:not([aria-label])");
+                return there.length === document.querySelectorAll(views).length && bare.length === 0;
+            }"""
+        )
+
+
+@pytest.fixture(scope="session")
+def visit(address: str, browser: Browser, server: str) -> Iterator[Visit]:
+    """The page at `address`, opened once for all tests, in a wide window and the light theme."""
+    context = browser.new_context(viewport=WIDE, color_scheme="light")
+    visit = Visit(context.new_page())
+    visit.listen()
+    visit.page.goto(f"{server}/{address}", wait_until="load")
+    visit.settle()
+    yield visit
+    context.close()
+
+
+@pytest.fixture
+def plain_page(address: str, browser: Browser, server: str) -> Iterator[Page]:
+    """The page at `address` in a browser without JavaScript."""
+    context = browser.new_context(viewport=WIDE, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{server}/{address}", wait_until="load")
+    yield page
+    context.close()

@@ -72,6 +72,7 @@ def test_a_million_episodes_take_a_few_megabytes():
     losses = ab.losses.bernoulli(DRY, 1_000_000, np.random.default_rng(2), n_tables=300)
     assert losses.schedule.nbytes + losses.tables.nbytes < 5e6
     assert len(losses) == losses.counts.sum() == 1_000_000
+    assert repr(losses) == "LossSequence(episodes=1000000, tables=300, shape=(3, 3, 2, 3))"
 
 
 def test_a_sequence_cannot_be_changed():
@@ -134,6 +135,8 @@ def test_makers_name_what_is_wrong():
         ab.losses.drifting(DRY, RAIN[:2], 10)
     with pytest.raises(ValueError, match=r"mean\[0, 0, 0, 0\] is .*; losses must lie in \[0, 1\]"):
         ab.losses.bernoulli(DRY + 1.0, 10, rng)
+    with pytest.raises(ValueError, match=r"policy has shape \(3, 2\); expected \(H, S, A\)"):
+        ab.losses.against(np.full((3, 2), 0.5), 10)
     with pytest.raises(ValueError, match=r"policy\[0, 0\] sums to 2"):
         ab.losses.against(np.ones((3, 3, 2)), 10)
     with pytest.raises(ValueError, match=r"the world has \(H, S, A, S\) = \(3, 3, 2, 3\)"):

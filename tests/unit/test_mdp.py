@@ -213,6 +213,8 @@ def test_trajectory_is_checked_and_read_only():
         ab.Trajectory([0, 2, 1], [1, 0], 2, 2)
     with pytest.raises(ValueError, match=r"actions\[0\] is -1; it must be in 0\.\.1"):
         ab.Trajectory([0, 1, 1], [-1, 0], 2, 2)
+    with pytest.raises(ValueError, match=r"states has shape \(1, 2\); expected one axis"):
+        ab.Trajectory([[0, 1]], [1], 2, 2)
     with pytest.raises(ValueError, match="3 states and 1 actions"):
         ab.Trajectory([0, 1, 1], [1], 2, 2)
     with pytest.raises(ValueError, match=r"loss has shape \(2, 2, 2\)"):

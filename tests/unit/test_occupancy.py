@@ -108,3 +108,10 @@ def test_bad_losses_of_the_free_program_are_named(world):
         ab.free_occupancy_lp(world.loss * np.nan)
     with pytest.raises(ValueError, match="initial_state is -1"):
         ab.free_occupancy_lp(world.loss, -1)
+
+
+def test_mass_that_leaks_below_the_tolerance_is_noticed_in_the_end():
+    """Every flow equation holds to 0.01, and yet the third step has lost 0.018."""
+    leaking = np.array([1.0, 0.991, 0.982]).reshape(3, 1, 1, 1)
+    with pytest.raises(ValueError, match=r"mass fails: x\[2\] sums to 0.982; each step must have mass one"):
+        ab.check_occupancy(leaking, tolerance=0.01)

@@ -11,6 +11,7 @@ def test_the_night_driver_is_as_described():
     world = ab.night_driver()
     mdp, dry, rain = world.mdp, world.loss, world.other_losses["rain"]
     assert mdp.shape == (3, 3, 2, 3)
+    assert repr(world).startswith("World('night driver', FiniteHorizonMDP(horizon=3")
     assert len(np.unique(mdp.transitions.reshape(-1, 3), axis=0)) == 18
     for table in (mdp.transitions, dry, rain):
         np.testing.assert_array_equal(table, np.round(table, 1))

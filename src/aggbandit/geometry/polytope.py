@@ -8,20 +8,17 @@ or flat has no barrier with a minimiser; it is refused when it is made, by two l
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from aggbandit._arrays import FloatArray, check_finite
 
-if TYPE_CHECKING:
-    from scipy.optimize import OptimizeResult
-
 RANK_TOLERANCE = 1e-10  # a row of C this close to the span of the rows above it adds no equation
 FLAT_TOLERANCE = 1e-10  # an inscribed ball this small beside the set's coordinates is no interior
 SLICE_TOLERANCE = 1e-9  # a point this far off C x = d, relative to the terms of the sum, is still on it
-LP_TOLERANCE = 1e-10  # the tightest the linear program solver takes
+LP_TOLERANCES = (1e-10, 1e-7)  # the tightest the solver takes, and what it falls back on if it gives up there
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -72,8 +69,7 @@ class Polytope:
                 raise ValueError(f"C has {C.shape[1]} columns and A has {ambient}; they must be equal")
         basis, origin = _slice(C, d)
         slice_rows = A @ basis
-        point, radius = _inscribed_ball(slice_rows, b - A @ origin)
-        _refuse_unbounded(slice_rows, basis)
+        point, radius = _refuse_without_center(slice_rows, b - A @ origin, basis)
         arrays = {"A": A, "b": b, "C": C, "d": d, "basis": basis, "slice_rows": slice_rows}
         for name, value in {**arrays, "interior_point": origin + basis @ point}.items():
             value.setflags(write=False)
@@ -148,8 +144,9 @@ class Polytope:
         # In the coordinates of the slice, with the walls at distance one from an interior point:
         # thin sets look to the solver like round ones.
         slacks = self.slacks(self.interior_point)
-        result = _linear_program(linear @ self.basis, self.slice_rows / slacks[:, None], np.ones_like(slacks))
-        vertex: FloatArray = self.interior_point + self.basis @ result.x
+        best = _solve(linear @ self.basis, A_ub=self.slice_rows / slacks[:, None], b_ub=np.ones_like(slacks))
+        assert best is not None  # the interior point is feasible
+        vertex: FloatArray = self.interior_point + self.basis @ best
         return vertex
 
     def minkowski(self, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -257,10 +254,16 @@ def _slice(C: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
     return basis, sides @ kept
 
 
-def _inscribed_ball(rows: FloatArray, slacks: FloatArray) -> tuple[FloatArray, float]:
-    """Centre and radius of a largest ball in {u : rows u <= slacks}; refuses an empty or a flat set."""
+def _refuse_without_center(
+    rows: FloatArray, slacks: FloatArray, basis: FloatArray
+) -> tuple[FloatArray, float]:
+    """Centre and radius of a largest ball in {u : rows u <= slacks}; refuses a set that has no centre.
+
+    Both programs see the unit normals as N = Q T with orthonormal columns Q, and work in the
+    coordinates T u: a thin set, whose normals are nearly parallel, looks to the solver like a round one.
+    """
     lengths = np.linalg.norm(rows, axis=1)
-    constant = lengths <= RANK_TOLERANCE * max(1.0, float(lengths.max()))
+    constant = lengths <= RANK_TOLERANCE * float(lengths.max())
     if constant.any():
         i = int(constant.argmax())
         if slacks[i] < 0:
@@ -270,16 +273,41 @@ def _inscribed_ball(rows: FloatArray, slacks: FloatArray) -> tuple[FloatArray, f
         raise ValueError(
             f"inequality {i} is constant on the slice (its slack is always {slacks[i]:.6g}); drop it"
         )
-    normals, distances = rows / lengths[:, None], slacks / lengths
+    q, singular, directions = np.linalg.svd(rows / lengths[:, None])
+    rank = int((singular > RANK_TOLERANCE * singular[0]).sum())
+    to_slice = directions[:rank].T / singular[:rank]
+    center, radius = _inscribed_ball(q[:, :rank], slacks / lengths)
+    ray = _ray(q[:, :rank])
+    if rank < rows.shape[1]:
+        ray = directions[-1]
+    elif ray is not None:
+        ray = to_slice @ ray
+    if ray is not None:
+        along = basis @ ray
+        shown = np.array2string(along / np.abs(along).max(), precision=3)
+        raise ValueError(f"the set is unbounded: it contains a ray in the direction {shown}")
+    return to_slice @ center, radius
+
+
+def _inscribed_ball(normals: FloatArray, distances: FloatArray) -> tuple[FloatArray, float]:
+    """Centre and radius of a largest ball in {u : normals u <= distances}; refuses an empty or a flat set.
+
+    The normals have length one in the coordinates of the slice, where the ball is round.
+    """
     scale = float(np.abs(distances).max()) or 1.0
-    dimension = rows.shape[1]
+    dimension = normals.shape[1]
     # maximise r subject to  normals u + r <= distances / scale,  r <= 1 (a larger ball is no better a proof)
-    result = _linear_program(
+    best = _solve(
         np.append(np.zeros(dimension), -1.0),
-        np.vstack([np.column_stack([normals, np.ones(len(rows))]), np.append(np.zeros(dimension), 1.0)]),
-        np.append(distances / scale, 1.0),
+        A_ub=np.vstack(
+            [np.column_stack([normals, np.ones(len(normals))]), np.append(np.zeros(dimension), 1.0)]
+        ),
+        b_ub=np.append(distances / scale, 1.0),
     )
-    center, radius = result.x[:dimension], float(result.x[dimension])
+    assert best is not None  # a ball of very negative radius fits anywhere
+    center = best[:dimension]
+    # the solver's point may break a wall by its tolerance: take the radius the point itself has
+    radius = float((distances / scale - normals @ center).min())
     if radius <= FLAT_TOLERANCE:
         tightest = int((distances / scale - normals @ center).argmin())
         if radius < -FLAT_TOLERANCE:
@@ -291,50 +319,44 @@ def _inscribed_ball(rows: FloatArray, slacks: FloatArray) -> tuple[FloatArray, f
             f"the set is flat: no ball of radius above {FLAT_TOLERANCE * scale:.3g} fits in its slice"
             f" (inequality {tightest} is tight at its middle)"
         )
-    # the solver's point may break a wall by its tolerance: take the radius the point itself has
-    radius = float((distances - normals @ center * scale).min())
-    return center * scale, radius
+    return center * scale, radius * scale
 
 
-def _refuse_unbounded(rows: FloatArray, basis: FloatArray) -> None:
-    """Refuse a set with a direction to infinity: v with rows v <= 0 and v != 0.
+def _ray(normals: FloatArray) -> FloatArray | None:
+    """A direction v != 0 with normals v <= 0, in which the set has no end, or None if there is none.
 
-    Stiemke's alternative, as one program: minimise the sum of rows v over -1 <= rows v <= 0. If the
-    minimum is zero, all recession directions have rows v = 0, and full column rank leaves only v = 0.
+    Stiemke's alternative: for normals of full column rank there is no such v exactly if weights >= 1
+    make the normals cancel, weights' normals = 0. The weights are the proof; a ray is looked for only to
+    be named.
     """
-    normals = rows / np.linalg.norm(rows, axis=1)[:, None]
-    _, singular, directions = np.linalg.svd(normals, full_matrices=True)
-    if len(singular) < rows.shape[1] or singular[-1] <= RANK_TOLERANCE * singular[0]:
-        direction = directions[-1]
-    else:
-        result = _linear_program(
-            normals.sum(axis=0), np.vstack([normals, -normals]), np.repeat([0.0, 1.0], len(normals))
-        )
-        direction = result.x
-        if result.fun > -0.5:  # the minimum is zero, or some row can be brought down to minus one
-            return
-    ray = basis @ direction
-    largest = ray / np.abs(ray).max()
-    raise ValueError(
-        f"the set is unbounded: it contains a ray in the direction {np.array2string(largest, precision=3)}"
+    n_rows, dimension = normals.shape
+    weights = _solve(np.ones(n_rows), A_eq=normals.T, b_eq=np.zeros(dimension), bounds=(1, None))
+    if weights is not None:
+        return None
+    return _solve(
+        normals.sum(axis=0), A_ub=np.vstack([normals, -normals]), b_ub=np.repeat([0.0, 1.0], n_rows)
     )
 
 
-def _linear_program(cost: FloatArray, rows: FloatArray, sides: FloatArray) -> OptimizeResult:
-    """Minimise cost·u over rows u <= sides (u of any sign)."""
+def _solve(cost: FloatArray, **constraints: Any) -> FloatArray | None:
+    """A vertex that minimises cost·u under `constraints` (as in scipy's linprog), None if there is none.
+
+    Entries of u are free unless `constraints` bounds them.
+    """
     from scipy.optimize import linprog
 
-    result = linprog(
-        cost,
-        A_ub=rows,
-        b_ub=sides,
-        bounds=(None, None),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": LP_TOLERANCE, "dual_feasibility_tolerance": LP_TOLERANCE},
-    )
-    if result.status != 0:
-        raise ArithmeticError(f"the linear program was not solved: {result.message}")
-    return result
+    for tolerance in LP_TOLERANCES:
+        result = linprog(
+            cost,
+            **{"bounds": (None, None), **constraints},
+            method="highs-ds",
+            options={"primal_feasibility_tolerance": tolerance, "dual_feasibility_tolerance": tolerance},
+        )
+        if result.status == 0:
+            return np.asarray(result.x, dtype=np.float64)
+        if result.status == 2:
+            return None
+    raise ArithmeticError(f"the linear program was not solved: {result.message}")
 
 
 def _distinct(points: FloatArray) -> FloatArray:

@@ -1,0 +1,279 @@
+"""Figures: frames, links and words of a moving one; the house's colours; the same bytes every time."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import importlib
+import io
+import itertools
+import re
+
+import ipywidgets as widgets
+import numpy as np
+import pytest
+from matplotlib import colors as mpl_colors
+from matplotlib import pyplot as plt
+from PIL import Image
+
+from aggbandit import figures
+
+explorable_module = importlib.import_module("aggbandit.figures.explorable")  # the name means the function
+
+QUANTITIES = ("INK", "LEARNER", "BEST", "LOSS", "ESTIMATE", "REGION", "WALL", "BASELINE", "BOUND")
+CAPTION, ALT = "A bar of height $p$.", "One bar of height {p}."
+
+
+def bar(p):
+    fig, ax = figures.axes(height=1.5)
+    ax.bar(["p"], [p], color=figures.LEARNER)
+    ax.set(ylim=(0, 1))
+    return fig
+
+
+def words(**parameters):
+    return f"<p>{parameters}</p>"
+
+
+def pixels(html):
+    data = re.search(r"base64,([^\"]+)", html)[1]
+    with Image.open(io.BytesIO(base64.b64decode(data))) as image:
+        return np.asarray(image.convert("RGB"))
+
+
+def links(result):
+    """The links that the browser will follow, of this figure alone."""
+    controls = [control.model_id for control in result.controls.values()]
+    every = [w for w in widgets.widget._instances.values() if isinstance(w, widgets.widget_link.Link)]
+    return [link for link in every if link.source[0].model_id in controls]
+
+
+def visible(result):
+    stack = result.widget.children[0]
+    while isinstance(stack, widgets.Stack):
+        stack = stack.children[stack.selected_index]
+    return stack
+
+
+@pytest.fixture(autouse=True)
+def draws_everything(monkeypatch):
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "all")
+
+
+# ------------------------------------------------------------------------------------------- moving figures
+
+
+def test_frames_carry_their_values_last_parameter_fastest():
+    result = figures.explorable(words, a=[1, 2], b=["x", "y", "z"], caption=CAPTION, alt="{a}{b}")
+    expected = [{"a": a, "b": b} for a, b in itertools.product([1, 2], "xyz")]
+    assert len(result.frames) == 6
+    for point, frame in zip(expected, result.frames, strict=True):
+        assert f"<p>{point}</p>" in frame.value
+
+
+@pytest.mark.parametrize(
+    "values", [{"p": [0, 0.5, 1]}, {"p": [0, 1], "k": [1, 10, 100]}, {"rule": ["a", "b"], "p": [0, 1]}]
+)
+def test_the_browsers_links_lead_to_the_right_frame(values):
+    result = figures.explorable(words, caption=CAPTION, alt="words", **values)
+    for position, indices in enumerate(itertools.product(*(range(len(v)) for v in values.values()))):
+        for control, index in zip(result.controls.values(), indices, strict=True):
+            control.index = index
+        for link in links(result):  # what the browser does
+            (source, name), (target, target_name) = link.source, link.target
+            setattr(target, target_name, getattr(source, name))
+        assert visible(result) is result.frames[position]
+
+
+def test_opens_where_it_is_told_to():
+    result = figures.explorable(bar, p=[0, 0.5, 1], start={"p": 0.5}, caption=CAPTION, alt=ALT)
+    assert visible(result) is result.frames[1]
+    assert result.controls["p"].label == "0.5"
+
+
+def test_numbers_get_a_slider_and_words_get_buttons():
+    result = figures.explorable(words, p=[0, 1], rule=["full", "total"], caption=CAPTION, alt="words")
+    assert isinstance(result.controls["p"], widgets.SelectionSlider)
+    assert isinstance(result.controls["rule"], widgets.ToggleButtons)
+    named = figures.explorable(words, p={0: "none", 1: "all"}, caption=CAPTION, alt="words")
+    assert named.controls["p"].options == (("none", 0), ("all", 1))
+
+
+def test_alternative_text_comes_from_the_values():
+    def tell(p):
+        return f'a "bar" of {p:.0%}'
+
+    formatted = figures.explorable(bar, p=[0.25, 1], caption=CAPTION, alt=ALT)
+    told = figures.explorable(bar, p=[0.25, 1], caption=CAPTION, alt=tell)
+    assert 'alt="One bar of height 0.25."' in formatted.frames[0].value
+    assert 'alt="a &quot;bar&quot; of 25%"' in told.frames[0].value
+
+
+def test_same_call_same_bytes():
+    first, second = (figures.explorable(bar, p=[0.2, 0.7], caption=CAPTION, alt=ALT) for _ in range(2))
+    assert [frame.value for frame in first.frames] == [frame.value for frame in second.frames]
+
+
+def test_text_output_is_the_caption_and_nothing_else():
+    result = figures.explorable(bar, p=[0, 1], caption="A <b>bar</b>  of height $p$.", alt=ALT)
+    bundle = result._repr_mimebundle_()
+    assert bundle["text/plain"] == repr(result) == "Explorable: A bar of height $p$."
+    assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == result.widget.model_id
+
+
+def test_leaves_no_figure_open():
+    figures.explorable(bar, p=[0, 1], caption=CAPTION, alt=ALT)
+    assert plt.get_fignums() == []
+
+
+def test_step_and_reset_buttons_stay_in_range():
+    result = figures.explorable(bar, p=[0, 0.5, 1], start={"p": 0.5}, caption=CAPTION, alt=ALT)
+    control = result.controls["p"]
+    _, back, forward, reset = result.widget.children[1].children[0].children
+    path = []
+    for button in (forward, forward, reset, back, back):
+        button.click()
+        path.append(control.index)
+    assert path == [2, 2, 1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"p": []}, "p has no values"),
+        ({"p": list(range(41))}, "41 = 41 frames; at most 40"),
+        ({"p": [0, 1], "q": list(range(21))}, "2 x 21 = 42 frames"),
+        ({"p": [1], "q": [1], "r": [1]}, r"3 parameters given \(p, q, r\)"),
+        ({"p": 3}, "p=3 is not a list of values"),
+        ({"p": [0, 1], "start": {"p": 2}}, "start has p=2, which is not among its values"),
+        ({"p": [0, 1], "start": {"q": 2}}, "start names q, which is not a parameter"),
+        ({"p": [0, 1], "caption": " "}, "caption is empty"),
+        ({"p": [0, 1], "alt": lambda p: ""}, "alt is empty"),
+    ],
+)
+def test_bad_calls_name_the_rule(change, message):
+    with pytest.raises(ValueError, match=message):
+        figures.explorable(**({"draw": words, "caption": CAPTION, "alt": "words"} | change))
+
+
+def test_heavy_frames_are_refused_with_their_weight(monkeypatch):
+    monkeypatch.setattr(explorable_module, "MAX_BYTES", 1000)
+    with pytest.raises(ValueError, match=r"2 frames of .* kB weigh .* kB; at most 1 kB"):
+        figures.explorable(bar, p=[0, 1], caption=CAPTION, alt=ALT)
+
+
+def test_frames_of_different_sizes_are_refused():
+    def grow(p):
+        return figures.axes(height=1 + p)[0]
+
+    with pytest.raises(ValueError, match=r"frame {'p': 1} has 780x260 pixels, the first 780x130"):
+        figures.explorable(grow, p=[0, 1], caption=CAPTION, alt=ALT)
+    plt.close("all")
+
+
+def test_a_drawing_must_be_a_picture():
+    with pytest.raises(TypeError, match="draw returned int"):
+        figures.explorable(lambda p: p, p=[0, 1], caption=CAPTION, alt=ALT)
+
+
+# --------------------------------------------------------------------------------------- in a live notebook
+
+
+def test_live_draws_the_opening_frame_and_others_when_shown(monkeypatch):
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "live")
+    asked = []
+
+    def draw(p, k):
+        asked.append((p, k))
+        return f"<p>{p} {k}</p>"
+
+    result = figures.explorable(draw, p=[0, 1], k=[1, 2, 3], start={"k": 2}, caption=CAPTION, alt="words")
+    assert asked == [(0, 2)]
+    result.controls["p"].index = 1
+    result.controls["k"].index = 0
+    result.controls["p"].index = 0
+    result.controls["p"].index = 1
+    assert asked == [(0, 2), (1, 2), (1, 1), (0, 1)]
+    assert "<p>1 1</p>" in result.frames[3].value
+    assert "drawn when first shown" in result.frames[5].value
+
+
+def test_live_fills_the_rest_when_idle_and_ends_the_same(monkeypatch):
+    whole = figures.explorable(bar, p=[0, 0.5, 1], caption=CAPTION, alt=ALT)
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "live")
+
+    async def notebook():
+        result = figures.explorable(bar, p=[0, 0.5, 1], caption=CAPTION, alt=ALT)
+        await asyncio.gather(*explorable_module._tasks)
+        return result
+
+    filled = asyncio.run(notebook())
+    assert [frame.value for frame in filled.frames] == [frame.value for frame in whole.frames]
+
+
+def test_live_is_guessed_from_where_the_kernel_runs(monkeypatch):
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "")
+    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    assert not explorable_module._is_live()
+    monkeypatch.setenv("JPY_SESSION_NAME", "chapter.ipynb")
+    assert explorable_module._is_live()
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "some")
+    with pytest.raises(ValueError, match="AGGBANDIT_FRAMES=some"):
+        explorable_module._is_live()
+
+
+# ------------------------------------------------------------------------------------------- still pictures
+
+
+def test_a_picture_has_its_words_and_closes_its_figure():
+    shown = figures.picture(bar(0.5), caption="Half, $p=1/2$.", alt="A bar <half> full.")
+    assert 'alt="A bar &lt;half&gt; full."' in shown.html
+    assert r"Half, \(p=1/2\).</figcaption>" in shown.html
+    assert repr(shown) == shown._repr_mimebundle_()["text/plain"] == "Picture: Half, $p=1/2$."
+    assert plt.get_fignums() == []
+
+
+def test_svg_gets_its_words_as_a_label():
+    shown = figures.picture("<svg></svg>", caption="Nothing.", alt="An empty drawing.")
+    assert 'role="img" class="ab-frame" aria-label="An empty drawing."' in shown.html
+
+
+@pytest.mark.parametrize("missing", ["caption", "alt"])
+def test_a_picture_without_words_is_refused(missing):
+    with pytest.raises(ValueError, match=f"{missing} is empty"):
+        figures.picture("<svg></svg>", **({"caption": "c", "alt": "a"} | {missing: ""}))
+
+
+# -------------------------------------------------------------------------------------------- house colours
+
+
+def luminance(color):
+    channels = np.array(mpl_colors.to_rgb(color))
+    linear = np.where(channels <= 0.04045, channels / 12.92, ((channels + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+@pytest.mark.parametrize("name", [*QUANTITIES, "FAINT", "PAPER"])
+def test_house_colours_survive_rounding(name):
+    channels = 255 * np.array(mpl_colors.to_rgb(getattr(figures, name)))
+    assert np.all(np.round(channels).astype(int) % 17 == 0)
+
+
+def test_a_drawn_colour_is_the_house_colour():
+    html = figures.picture(bar(1.0), caption=CAPTION, alt="A bar.").html
+    colour = np.round(255 * np.array(mpl_colors.to_rgb(figures.LEARNER))).astype(int)
+    assert (pixels(html) == colour).all(axis=-1).mean() > 0.3
+
+
+@pytest.mark.parametrize("name", [name for name in QUANTITIES if name != "REGION"])
+def test_lines_and_words_stand_out_from_the_paper(name):
+    """Contrast of 3.5 to 1 for lines; in the dark theme lightness is turned around, white becomes black."""
+    contrast = (1.0 + 0.05) / (luminance(getattr(figures, name)) + 0.05)
+    assert contrast >= 3.5
+
+
+def test_style_is_put_back():
+    before = plt.rcParams["font.size"]
+    with figures.house_style():
+        assert plt.rcParams["font.size"] == figures.STYLE["font.size"]
+    assert plt.rcParams["font.size"] == before

@@ -22,6 +22,7 @@ import numpy as np
 from aggbandit import theory
 from aggbandit._arrays import FloatArray, IntArray
 from aggbandit.distorted import DistortedBandit, DrawArm, Freezing, Undistorted
+from aggbandit.geometry.bodies import simplex
 from aggbandit.learners.increasing_rates import RateSchedule
 
 BLOCK = 4096  # rounds whose random numbers are drawn together
@@ -85,7 +86,7 @@ class FreezingGame:
     def as_distorted_bandit(self) -> DistortedBandit:
         """The same game, played through the protocol one round at a time. Source: Section 3.2."""
         adversary = Freezing() if self.frozen_rounds else Undistorted()
-        return DistortedBandit(self.losses(), self.epsilons(), adversary, np.eye(2), 1.0, DrawArm())
+        return DistortedBandit(self.losses(), self.epsilons(), adversary, simplex(2), 1.0, DrawArm())
 
 
 def freezing_epsilon(

@@ -1,0 +1,186 @@
+"""Algorithm 2 as a learner: its lines, its rates, its refusals."""
+
+import numpy as np
+import pytest
+
+from aggbandit import (
+    ConstantRate,
+    DistortedBandit,
+    DrawArm,
+    IncreasingRate,
+    IncreasingRateOMD,
+    LogBarrier,
+    TowardsWorstVertex,
+    Undistorted,
+    scrible,
+    simplex,
+    theory,
+)
+
+BARRIER = LogBarrier(simplex(3))
+
+
+def played(learner, rounds, rng, size=0.02):
+    game = DistortedBandit(
+        np.tile([0.2, 0.5, 0.8], (rounds, 1)),
+        np.full((rounds, 3), size),
+        TowardsWorstVertex(np.eye(3)) if size else Undistorted(),
+        simplex(3),
+        1.0,
+        DrawArm(),
+    )
+    return [round_.record for round_ in game.rounds(learner, rng)]
+
+
+def test_the_steps_are_the_papers(rng):
+    """Each x_{t+1} solves grad R(x_{t+1}) = grad R(x_t) - eta_t l~_t along the slice, from the centre on."""
+    learner = IncreasingRateOMD(BARRIER, 200, 1.0, eta0=0.05)
+    np.testing.assert_allclose(learner.center, 1 / 3)
+    basis = simplex(3).basis
+    for record in played(learner, 200, rng):
+        left = basis.T @ (BARRIER.gradient(record.next_x) - BARRIER.gradient(record.x))
+        np.testing.assert_allclose(left, -record.eta * basis.T @ record.estimate, atol=1e-6)
+        assert record.decrement < 1e-6
+        one_step = BARRIER.mirror_step(record.x, record.eta * record.estimate)
+        np.testing.assert_allclose(record.next_x, one_step.x, atol=1e-9)
+
+
+def test_rounding_does_not_accumulate(rng):
+    """After many rounds the centre still minimises R + (sum of all steps)·x."""
+    learner = IncreasingRateOMD(BARRIER, 3000, 1.0, eta0=0.05)
+    records = played(learner, 3000, rng)
+    dual = sum(record.eta * record.estimate for record in records)
+    residual = BARRIER.dikin(learner.center).dual_norm(BARRIER.gradient(learner.center) + dual)
+    assert residual < 1e-8
+
+
+def test_rates_increase_by_what_is_seen_and_are_clipped(rng):
+    learner = IncreasingRateOMD(BARRIER, 500, 1.0, eta0=0.047)
+    records = played(learner, 500, rng)
+    inverse = 1 / learner.eta0 - 2 * 2 * np.cumsum([record.z_hat_epsilon for record in records])
+    free = inverse > 1 / (2 * learner.eta0)
+    assert 0 < free.sum() < 500
+    np.testing.assert_allclose([r.eta for r in records], np.where(free, 1 / inverse, 2 * learner.eta0))
+    assert [r.clipped for r in records] == list(~free)
+    assert [r.round for r in records] == list(range(1, 501))
+
+
+def test_constant_rates_and_scrible(rng):
+    for factor in (1.0, 2.0):
+        learner = IncreasingRateOMD(BARRIER, 50, 1.0, eta0=0.05, schedule=ConstantRate(factor))
+        assert {record.eta for record in played(learner, 50, rng)} == {factor * 0.05}
+    increasing = IncreasingRateOMD(BARRIER, 50, 1.0, baseline=0.5)
+    constant = scrible(BARRIER, 50, 1.0, baseline=0.5)
+    assert constant.eta0 == increasing.eta0 == theory.scrible_eta0(2, 3.0, 1.0, 50, 0.5)
+    same = [played(learner, 50, np.random.default_rng(0), size=0.0) for learner in (increasing, constant)]
+    np.testing.assert_array_equal([r.next_x for r in same[0]], [r.next_x for r in same[1]])
+
+
+def test_clipping_at_the_first_rate_is_a_constant_rate(rng):
+    schedule = IncreasingRate(clip=1.0)
+    rate = schedule.next_rate(0.1, 0.1, 2, 0.5)
+    assert (rate.eta, rate.clipped) == (0.1, True)
+    assert not schedule.next_rate(0.1, 0.1, 2, 0.0).clipped
+
+
+def test_the_theorems_rate_and_its_cap():
+    learner = IncreasingRateOMD(BARRIER, 10_000, 1.0, budget=2.0)
+    assert learner.eta0 == theory.eta0(2, 3.0, 1.0, 10_000, 2.0)
+    assert not learner.eta0_capped
+    bold = IncreasingRateOMD(BARRIER, 10_000, 1.0, eta0=5.0, baseline=0.5)
+    assert bold.eta0_capped
+    assert 2 * bold.eta0 * 2 * 0.5 == pytest.approx(0.5)
+
+
+def test_a_constant_loss_is_learned():
+    """Arm 1 is best: with a tuned rate the centre goes there."""
+    learner = IncreasingRateOMD(BARRIER, 2000, 1.0, eta0=0.03, baseline=0.5)
+    played(learner, 2000, np.random.default_rng(1), size=0.0)
+    assert learner.center[0] > 0.9
+
+
+def test_extreme_losses_at_the_largest_rate(rng):
+    """Losses at the ends of [0, H], arms drawn, the largest rate: strictly inside, never NaN."""
+    rounds = 4000
+    learner = IncreasingRateOMD(BARRIER, rounds, 1.0, eta0=1.0, schedule=ConstantRate(2.0))
+    assert learner.eta0_capped
+    game = DistortedBandit(
+        rng.integers(0, 2, size=(rounds, 3)).astype(float),
+        rng.uniform(0, 0.3, size=(rounds, 3)),
+        TowardsWorstVertex(np.eye(3)),
+        simplex(3),
+        1.0,
+        DrawArm(),
+    )
+    for played_round in game.rounds(learner, rng):
+        x = played_round.record.next_x
+        assert x.min() > 0
+        assert abs(x.sum() - 1) < 1e-9
+        assert played_round.record.decrement < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("observation", "message"),
+    [
+        ((np.nan, np.eye(3)[0], np.zeros(3)), "loss_value = nan"),
+        ((np.inf, np.eye(3)[0], np.zeros(3)), "loss_value = inf"),
+        ((1.5, np.eye(3)[0], np.zeros(3)), r"loss_value = 1\.5; .* \[0, 1\.0\]"),
+        ((-0.1, np.eye(3)[0], np.zeros(3)), r"loss_value = -0\.1"),
+        ((0.5, np.ones(2), np.zeros(3)), r"z_hat has shape \(2,\); it must be \(3,\)"),
+        ((0.5, np.array([0, np.nan, 0]), np.zeros(3)), r"z_hat\[1\] = nan"),
+        ((0.5, np.eye(3)[0], np.zeros((1, 3))), r"epsilon has shape \(1, 3\)"),
+        ((0.5, np.eye(3)[0], np.array([0, 0, -1.0])), r"epsilon\[2\] = -1\.0; .* nonnegative"),
+        ((0.5, np.eye(3)[0], np.array([0, np.inf, 0])), r"epsilon\[1\] = inf"),
+    ],
+)
+def test_bad_observations_change_nothing(observation, message):
+    learners = [IncreasingRateOMD(BARRIER, 100, 1.0, eta0=0.1) for _ in range(2)]
+    generators = [np.random.default_rng(2) for _ in range(2)]
+    for learner, generator in zip(learners, generators, strict=True):
+        learner.predict(generator)
+    with pytest.raises(ValueError, match=message):
+        learners[0].update(*observation)
+    good = (0.5, np.eye(3)[0], np.full(3, 0.1))
+    first, second = (learner.update(*good) for learner in learners)
+    assert first.round == second.round == 1
+    np.testing.assert_array_equal(first.next_x, second.next_x)
+    assert first.eta == second.eta
+
+
+def test_update_needs_predict(rng):
+    learner = IncreasingRateOMD(BARRIER, 100, 1.0)
+    with pytest.raises(RuntimeError, match="round 1: update was called before predict"):
+        learner.update(0.5, np.eye(3)[0], np.zeros(3))
+    learner.predict(rng)
+    learner.update(0.5, np.eye(3)[0], np.zeros(3))
+    with pytest.raises(RuntimeError, match="round 2"):
+        learner.update(0.5, np.eye(3)[0], np.zeros(3))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"eta0": 0.0}, r"eta0 = 0\.0; a learning rate must be positive"),
+        ({"eta0": -1.0}, r"eta0 = -1\.0"),
+        ({"eta0": np.nan}, "eta0 = nan"),
+        ({"rounds": 0}, "rounds = 0"),
+        ({"loss_bound": 0.0}, r"loss_bound = 0\.0"),
+        ({"budget": -1.0}, r"budget = -1\.0"),
+        ({"baseline": 2.0}, r"baseline = 2\.0; it must lie in \[0, loss_bound\]"),
+    ],
+)
+def test_bad_learners_are_refused(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        IncreasingRateOMD(**{"barrier": BARRIER, "rounds": 100, "loss_bound": 1.0, **arguments})
+
+
+@pytest.mark.parametrize("bad", [0.5, 3.0, np.nan])
+def test_bad_clips_are_refused(bad):
+    with pytest.raises(ValueError, match=f"clip = {bad}"):
+        IncreasingRate(clip=bad)
+
+
+@pytest.mark.parametrize("bad", [0.0, -1.0, 3.0, np.nan])
+def test_bad_factors_are_refused(bad):
+    with pytest.raises(ValueError, match=f"factor = {bad}"):
+        ConstantRate(bad)

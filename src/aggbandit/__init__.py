@@ -15,6 +15,7 @@ from aggbandit.distorted import (
     Undistorted,
 )
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
+from aggbandit.freezing import FreezingGame, FreezingHistory, freezing_epsilon, play_freezing
 from aggbandit.geometry import (
     Barrier,
     DikinEllipsoid,
@@ -84,6 +85,8 @@ __all__ = [
     "FixedPolicy",
     "FollowTheLeader",
     "Freezing",
+    "FreezingGame",
+    "FreezingHistory",
     "FullFeedback",
     "GameHistory",
     "History",
@@ -116,6 +119,7 @@ __all__ = [
     "dynamics_of",
     "enumerate_trajectories",
     "free_occupancy_lp",
+    "freezing_epsilon",
     "from_gymnasium",
     "g_optimal_design",
     "known_occupancy_polytope",
@@ -126,6 +130,7 @@ __all__ = [
     "night_driver",
     "occupancy_coordinates",
     "occupancy_lp",
+    "play_freezing",
     "policy_of",
     "random_mdp",
     "random_polygon",

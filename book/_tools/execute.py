@@ -132,6 +132,7 @@ def execute(chapter: Path, destination: Path) -> Outcome:
         kernel_name="python3",
         record_timing=False,
         store_widget_state=True,
+        coalesce_streams=True,  # how a stream was cut into messages is a matter of timing
         resources={"metadata": {"path": str(chapter.parent)}},
         on_cell_execute=note_cell,
     )

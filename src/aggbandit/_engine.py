@@ -26,6 +26,7 @@ from aggbandit.geometry.occupancy_set import (
     DECREMENT_TOLERANCE,
     FULL_STEP,
     MAX_ITERATIONS,
+    QUADRATIC,
     ROUNDING,
     ROUNDING_FLOOR,
 )
@@ -100,6 +101,25 @@ class Record(NamedTuple):
     total_loss: FloatArray  # (K,)
 
 
+class Inverse(NamedTuple):
+    """G, the inverse of the Hessian, by cells: see `geometry.occupancy_set`."""
+
+    v: FloatArray  # (cells, S)
+    a: FloatArray  # (cells,)
+    p: FloatArray  # (cells, S)
+    scale: FloatArray  # (cells,)
+    s: FloatArray  # (cells, S)
+    tau: FloatArray  # (cells,)
+
+
+class Factor(NamedTuple):
+    """The block Cholesky factor of C G C', its diagonal scaled to one."""
+
+    upper: FloatArray  # (H, S, S) R_h with R_h' R_h the h-th pivot block
+    beside: FloatArray  # (H, S, S) [column state of step h, row state of step h + 1]
+    unit: FloatArray  # (H, S)
+
+
 class Work(NamedTuple):
     """Scratch space, and the factorisation at x."""
 
@@ -107,21 +127,14 @@ class Work(NamedTuple):
     m: FloatArray  # (cells, S)
     z: FloatArray  # (cells, S)
     inverse_kappa: FloatArray  # (cells,)
-    v: FloatArray  # (cells, S)
-    a: FloatArray  # (cells,)
-    p: FloatArray  # (cells, S)
-    scale: FloatArray  # (cells,)
-    s: FloatArray  # (cells, S)
-    tau: FloatArray  # (cells,)
+    inverse: Inverse
     gradient: FloatArray  # (cells, S) at x
     residual: FloatArray  # (cells, S)
     direction: FloatArray  # (cells, S)
     target: FloatArray  # (cells, S)
     y: FloatArray  # (cells, S)
     rows: FloatArray  # (H, S) right-hand sides and multipliers
-    upper: FloatArray  # (H, S, S) R_h with R_h' R_h the h-th pivot block
-    beside: FloatArray  # (H, S, S) [column state of step h, row state of step h + 1]
-    unit: FloatArray  # (H, S)
+    factor: Factor
     normals: FloatArray
     mass: FloatArray  # (S,)
     next_mass: FloatArray  # (S,)
@@ -139,21 +152,21 @@ def workspace(horizon: int, n_states: int, n_actions: int) -> Work:
         m=np.zeros(per_entry),
         z=np.zeros(per_entry),
         inverse_kappa=np.ones(per_cell),
-        v=np.zeros(per_entry),
-        a=np.zeros(per_cell),
-        p=np.zeros(per_entry),
-        scale=np.zeros(per_cell),
-        s=np.zeros(per_entry),
-        tau=np.ones(per_cell),
+        inverse=Inverse(
+            v=np.zeros(per_entry),
+            a=np.ones(per_cell),
+            p=np.zeros(per_entry),
+            scale=np.ones(per_cell),
+            s=np.zeros(per_entry),
+            tau=np.ones(per_cell),
+        ),
         gradient=np.zeros(per_entry),
         residual=np.zeros(per_entry),
         direction=np.zeros(per_entry),
         target=np.zeros(per_entry),
         y=np.zeros(per_entry),
         rows=np.zeros(rows),
-        upper=np.zeros(square),
-        beside=np.zeros(square),
-        unit=np.zeros(rows),
+        factor=Factor(upper=np.zeros(square), beside=np.zeros(square), unit=np.zeros(rows)),
         normals=np.zeros(n_cells * (2 * n_states + 1)),
         mass=np.zeros(n_states),
         next_mass=np.zeros(n_states),
@@ -174,7 +187,8 @@ def wall_and_gradient(x: FloatArray, body: Body, work: Work, keep: bool) -> bool
     """
     n_cells, S = x.shape
     distance = work.distance
-    m, z, v, p, s = work.m, work.z, work.v, work.p, work.s
+    m, z = work.m, work.z
+    v, p, s = work.inverse.v, work.inverse.p, work.inverse.s
     for c in range(n_cells):
         for j in range(S):
             if not x[c, j] > 0.0:
@@ -187,7 +201,7 @@ def wall_and_gradient(x: FloatArray, body: Body, work: Work, keep: bool) -> bool
                 for j in range(S):
                     v[c, j] = x[c, j] * x[c, j]
                     a += v[c, j]
-                work.a[c] = a
+                work.inverse.a[c] = a
             continue
         radius = body.radius[c]
         X = 0.0
@@ -200,37 +214,45 @@ def wall_and_gradient(x: FloatArray, body: Body, work: Work, keep: bool) -> bool
         slack = radius * X - total
         if not slack > 0.0:
             return False
-        # sigma by Newton from the right.
-        sigma = slack / (S + 1)
+        # sigma by Newton, from where it was if that is between its bounds: quadratic, and from the right
+        # monotone.
+        sigma = work.sigma[c]
+        if not slack < sigma * (2 * S + 1) or not sigma * (S + 1) <= slack:
+            sigma = slack / (S + 1)
         for _ in range(60):
             excess = (S + 1) * sigma - slack
             slope = S + 1.0
             for j in range(S):
                 root = math.sqrt(sigma * sigma + distance[j] * distance[j])
-                excess += sigma * sigma / (root + distance[j])
-                slope += sigma / root
+                sum_ = root + distance[j]
+                ratio = sigma / (root * sum_)
+                excess += sigma * root * ratio
+                slope += sum_ * ratio
             step = excess / slope
             sigma -= step
-            if step <= 1e-15 * sigma:
+            if abs(step) <= QUADRATIC * sigma:
                 break
-        # m, z, kappa, and -1/x - J'(m r) - z/sigma.
+        work.sigma[c] = sigma
+        # m, z, kappa, and -1/x - J'(m r) - z/sigma, with m = 1/(root t) and q = -r/root.
         curvature = 0.0
         qP = 0.0
         mrP = 0.0
+        over_sigma = 1.0 / sigma
         for j in range(S):
             P = body.P_hat[c, j]
             r = x[c, j] - P * X
-            t = sigma + math.sqrt(sigma * sigma + r * r)
-            mj = 2.0 / (t * t + r * r)
+            root = math.sqrt(sigma * sigma + r * r)
+            t = sigma + root
+            mj = 1.0 / (root * t)
             q = -mj * t * r
             curvature += mj * t * t
             qP += q * P
             mrP += mj * r * P
-            work.gradient[c, j] = -1.0 / x[c, j] - mj * r - q / sigma
+            work.gradient[c, j] = -1.0 / x[c, j] - mj * r - q * over_sigma
             if keep:
                 m[c, j] = mj
                 z[c, j] = q
-        shift = mrP - (radius - qP) / sigma
+        shift = mrP - (radius - qP) * over_sigma
         for j in range(S):
             work.gradient[c, j] += shift
         if not keep:
@@ -251,10 +273,11 @@ def wall_and_gradient(x: FloatArray, body: Body, work: Work, keep: bool) -> bool
             cc += m[c, j] * P * P * shrink
         delta = a * cc + b * b
         scale = delta / a
+        over_delta = 1.0 / delta
         vz = 0.0
         pz = 0.0
         for j in range(S):
-            p[c, j] = (a * m[c, j] * body.P_hat[c, j] + b) * v[c, j] / delta
+            p[c, j] = (a * m[c, j] * body.P_hat[c, j] + b) * v[c, j] * over_delta
             vz += v[c, j] * z[c, j]
             pz += p[c, j] * z[c, j]
         mean = vz / a
@@ -263,9 +286,9 @@ def wall_and_gradient(x: FloatArray, body: Body, work: Work, keep: bool) -> bool
             spread = z[c, j] - mean
             s[c, j] = v[c, j] * spread + scale * pz * p[c, j]
             tau += v[c, j] * spread * spread
-        work.a[c] = a
-        work.scale[c] = scale
-        work.tau[c] = tau
+        work.inverse.a[c] = a
+        work.inverse.scale[c] = scale
+        work.inverse.tau[c] = tau
     return True
 
 
@@ -316,26 +339,27 @@ def square_norm(x: FloatArray, u: FloatArray, body: Body, work: Work) -> float:
 
 
 @compiled
-def inverse_times(c: int, u: FloatArray, noise: float, body: Body, work: Work, out: FloatArray) -> None:
-    """One cell of G (u + kappa^{1/2} z noise); `u` and `out` are (cells, S), and may be the same array."""
-    S = u.shape[1]
-    if not body.constrained[c]:
-        for j in range(S):
-            out[c, j] = work.v[c, j] * u[c, j]
-        return
+def inverse_times(u: FloatArray, constrained: BoolArray, work: Inverse, out: FloatArray) -> None:
+    """G u; `u` and `out` may be the same array."""
+    n_cells, S = u.shape
     v, p, s = work.v, work.p, work.s
-    vu = 0.0
-    pu = 0.0
-    su = 0.0
-    for j in range(S):
-        vu += v[c, j] * u[c, j]
-        pu += p[c, j] * u[c, j]
-        su += s[c, j] * u[c, j]
-    vu /= work.a[c]
-    pu *= work.scale[c]
-    su = (su - noise * math.sqrt(work.inverse_kappa[c])) / work.tau[c]
-    for j in range(S):
-        out[c, j] = v[c, j] * (u[c, j] - vu) + pu * p[c, j] - su * s[c, j]
+    for c in range(n_cells):
+        if not constrained[c]:
+            for j in range(S):
+                out[c, j] = v[c, j] * u[c, j]
+            continue
+        vu = 0.0
+        pu = 0.0
+        su = 0.0
+        for j in range(S):
+            vu += v[c, j] * u[c, j]
+            pu += p[c, j] * u[c, j]
+            su += s[c, j] * u[c, j]
+        vu /= work.a[c]
+        pu *= work.scale[c]
+        su /= work.tau[c]
+        for j in range(S):
+            out[c, j] = v[c, j] * (u[c, j] - vu) + pu * p[c, j] - su * s[c, j]
 
 
 # --- the flow equations
@@ -343,23 +367,23 @@ def inverse_times(c: int, u: FloatArray, noise: float, body: Body, work: Work, o
 
 
 @compiled
-def flow_balance(u: FloatArray, body: Body, rows: FloatArray) -> None:
+def flow_balance(u: FloatArray, H: int, A: int, rows: FloatArray) -> None:
     """C u by blocks, (H, S): what leaves minus what arrives."""
     S = u.shape[1]
-    for h in range(body.horizon):
+    for h in range(H):
         for i in range(S):
             rows[h, i] = 0.0
-    for a in range(body.n_actions):
+    for a in range(A):
         for j in range(S):
             rows[0, 0] += u[a, j]
-            if body.horizon > 1:
+            if H > 1:
                 rows[1, j] -= u[a, j]
-    c = body.n_actions
-    for h in range(1, body.horizon):
-        last = h + 1 == body.horizon
+    c = A
+    for h in range(1, H):
+        last = h + 1 == H
         for i in range(S):
             out = 0.0
-            for _ in range(body.n_actions):
+            for _ in range(A):
                 for j in range(S):
                     out += u[c, j]
                     if not last:
@@ -369,12 +393,11 @@ def flow_balance(u: FloatArray, body: Body, rows: FloatArray) -> None:
 
 
 @compiled
-def factorise_flow(body: Body, work: Work) -> bool:
+def factorise_flow(constrained: BoolArray, H: int, A: int, inverse: Inverse, factor: Factor) -> bool:
     """Block Cholesky of C G C', its diagonal scaled to one. False if a pivot is not positive."""
-    H = body.horizon
-    A = body.n_actions
-    S = work.v.shape[1]
-    v, p, s, upper, beside, unit = work.v, work.p, work.s, work.upper, work.beside, work.unit
+    S = inverse.v.shape[1]
+    v, p, s = inverse.v, inverse.p, inverse.s
+    upper, beside, unit = factor.upper, factor.beside, factor.unit
     for h in range(H):
         for i in range(S):
             for j in range(S):
@@ -385,10 +408,10 @@ def factorise_flow(body: Body, work: Work) -> bool:
         last = h + 1 == H
         for i in range(1 if h == 0 else S):
             for _ in range(A):
-                if body.constrained[c]:
-                    scale = work.scale[c]
-                    over_a = 1.0 / work.a[c]
-                    over_tau = 1.0 / work.tau[c]
+                if constrained[c]:
+                    scale = inverse.scale[c]
+                    over_a = 1.0 / inverse.a[c]
+                    over_tau = 1.0 / inverse.tau[c]
                     S_sum = 0.0
                     for j in range(S):
                         S_sum += s[c, j]
@@ -404,7 +427,7 @@ def factorise_flow(body: Body, work: Work) -> bool:
                             for j in range(k, S):
                                 upper[h + 1, k, j] += pk * p[c, j] - vk * v[c, j] - sk * s[c, j]
                 else:
-                    upper[h, i, i] += work.a[c]
+                    upper[h, i, i] += inverse.a[c]
                     if not last:
                         for j in range(S):
                             beside[h, i, j] -= v[c, j]
@@ -451,11 +474,10 @@ def factorise_flow(body: Body, work: Work) -> bool:
 
 
 @compiled
-def multipliers(body: Body, work: Work) -> None:
-    """(C G C')^{-1} times `work.rows`, in place."""
-    H = body.horizon
-    S = work.v.shape[1]
-    rows, upper, beside, unit = work.rows, work.upper, work.beside, work.unit
+def multipliers(factor: Factor, rows: FloatArray) -> None:
+    """(C G C')^{-1} times `rows`, (H, S), in place."""
+    H, S = rows.shape
+    upper, beside, unit = factor.upper, factor.beside, factor.unit
     for h in range(H):
         n = 1 if h == 0 else S
         for i in range(n):
@@ -487,18 +509,17 @@ def multipliers(body: Body, work: Work) -> None:
 
 
 @compiled
-def add_potential(u: FloatArray, weight: float, body: Body, work: Work, out: FloatArray) -> None:
-    """out = u + weight C'lambda, with lambda in `work.rows`."""
-    S = u.shape[1]
-    rows = work.rows
+def add_potential(u: FloatArray, rows: FloatArray, A: int, out: FloatArray) -> None:
+    """out = u + C'lambda, with lambda in `rows`, (H, S)."""
+    H, S = rows.shape
     c = 0
-    for h in range(body.horizon):
+    for h in range(H):
         for i in range(1 if h == 0 else S):
-            here = weight * rows[h, i]
-            for _ in range(body.n_actions):
-                if h + 1 < body.horizon:
+            here = rows[h, i]
+            for _ in range(A):
+                if h + 1 < H:
                     for j in range(S):
-                        out[c, j] = u[c, j] + (here - weight * rows[h + 1, j])
+                        out[c, j] = u[c, j] + (here - rows[h + 1, j])
                 else:
                     for j in range(S):
                         out[c, j] = u[c, j] + here
@@ -514,21 +535,22 @@ def newton_direction(x: FloatArray, body: Body, work: Work) -> float:
     """`OccupancyDikin.solve` for gradient + target: the direction, the target plus C'lambda, the
     decrement."""
     n_cells, S = x.shape
-    g, direction, target = work.residual, work.direction, work.target
+    g, direction, target, rows = work.residual, work.direction, work.target, work.rows
     for c in range(n_cells):
         for j in range(S):
             g[c, j] = work.gradient[c, j] + target[c, j]
-        inverse_times(c, g, 0.0, body, work, direction)
+    inverse_times(g, body.constrained, work.inverse, direction)
+    for c in range(n_cells):
         for j in range(S):
             direction[c, j] = x[c, j] - direction[c, j]
-    flow_balance(direction, body, work.rows)
-    work.rows[0, 0] -= 1.0
-    multipliers(body, work)
-    add_potential(target, 1.0, body, work, target)
-    add_potential(g, 1.0, body, work, g)
+    flow_balance(direction, body.horizon, body.n_actions, rows)
+    rows[0, 0] -= 1.0
+    multipliers(work.factor, rows)
+    add_potential(target, rows, body.n_actions, target)
+    add_potential(g, rows, body.n_actions, g)
+    inverse_times(g, body.constrained, work.inverse, direction)
     square = 0.0
     for c in range(n_cells):
-        inverse_times(c, g, 0.0, body, work, direction)
         for j in range(S):
             square += g[c, j] * direction[c, j]
             direction[c, j] = -direction[c, j]
@@ -539,7 +561,9 @@ def newton_direction(x: FloatArray, body: Body, work: Work) -> float:
 def factorise(x: FloatArray, body: Body, work: Work, counters: IntArray) -> bool:
     """The gradient and the Dikin ellipsoid at x. False if x is not strictly inside."""
     counters[3] += 1
-    return wall_and_gradient(x, body, work, True) and factorise_flow(body, work)
+    if not wall_and_gradient(x, body, work, True):
+        return False
+    return factorise_flow(body.constrained, body.horizon, body.n_actions, work.inverse, work.factor)
 
 
 @compiled
@@ -602,11 +626,9 @@ def sample(x: FloatArray, body: Body, work: Work, dimension: int, rng: np.random
         y[:] = x
         return True
     along_r = n_cells * S
-    along_z = along_r + walls * S
     for c in range(n_cells):
         for j in range(S):
             v[c, j] = normals[c * S + j] / x[c, j]
-        noise = 0.0
         if body.constrained[c]:
             pull = 0.0
             for j in range(S):
@@ -615,19 +637,25 @@ def sample(x: FloatArray, body: Body, work: Work, dimension: int, rng: np.random
                 v[c, j] += move
             for j in range(S):
                 v[c, j] -= pull
-            noise = normals[along_z]
             along_r += S
+    inverse_times(v, body.constrained, work.inverse, v)
+    # G kappa^{1/2} z noise = s noise / (kappa^{1/2} tau), kept apart because kappa may be huge.
+    along_z = along_r
+    for c in range(n_cells):
+        if body.constrained[c]:
+            noise = normals[along_z] * math.sqrt(work.inverse_kappa[c]) / work.inverse.tau[c]
+            for j in range(S):
+                v[c, j] += noise * work.inverse.s[c, j]
             along_z += 1
-        inverse_times(c, v, noise, body, work, v)
-    flow_balance(v, body, work.rows)
-    multipliers(body, work)
+    flow_balance(v, body.horizon, body.n_actions, work.rows)
+    multipliers(work.factor, work.rows)
     # y serves as scratch for G C'lambda.
     for c in range(n_cells):
         for j in range(S):
             y[c, j] = 0.0
-    add_potential(y, 1.0, body, work, y)
+    add_potential(y, work.rows, body.n_actions, y)
+    inverse_times(y, body.constrained, work.inverse, y)
     for c in range(n_cells):
-        inverse_times(c, y, 0.0, body, work, y)
         for j in range(S):
             v[c, j] -= y[c, j]
     length = math.sqrt(square_norm(x, v, body, work))

@@ -16,9 +16,9 @@ the positive root of
     (S+1) sigma + sum_s' sqrt(sigma² + r_s'²) = rho,        t = sigma + sqrt(sigma² + r²),
 
     value     -(S+1) log sigma - sum log t - S log 2
-    gradient  -J'(m r) - z/sigma                    m = 2/(t² + r²),   J = I - P_hat 1'
-    Hessian   J' diag(m) J + kappa z z'             q = -m t r,   z = q - (q·P_hat) 1 + w 1,
-                                                    1/kappa = sigma² (1 + sum m t²)
+    gradient  -J'(m r) - z/sigma         m = 1/(t sqrt(sigma² + r²)),   J = I - P_hat 1'
+    Hessian   J' diag(m) J + kappa z z'  q = -r / sqrt(sigma² + r²),   z = q - (q·P_hat) 1 + w 1,
+                                         1/kappa = sigma² (1 + sum m t²)
 
 The Hessian of the whole barrier is block diagonal over cells, each block diag(1/x²) plus rank three. Its
 inverse G is needed to full relative precision also close to a wall, where kappa swallows the rest of a block;
@@ -72,6 +72,8 @@ CHORD_LIMIT = 0.05
 ROUNDING_FLOOR = 1e-4
 MAX_ITERATIONS = 10_000
 ROUNDING = 1e-12
+# A Newton step for sigma this small, relatively, leaves an error of its square.
+QUADRATIC = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -291,7 +293,7 @@ def _smallest_auxiliary(distance: FloatArray, slack: FloatArray) -> FloatArray:
         slope = (n_states + 1) + (sigma[:, None] / root).sum(axis=1)
         step = excess / slope
         sigma = sigma - step
-        if np.all(step <= 1e-15 * sigma):
+        if np.all(np.abs(step) <= QUADRATIC * sigma):
             break
     return sigma
 
@@ -359,11 +361,12 @@ class OccupancyBarrier:
         r = cells - P_hat * mass[:, None]
         distance = np.abs(r)
         sigma = _smallest_auxiliary(distance, radius * mass - distance.sum(axis=1))
-        t = sigma[:, None] + np.hypot(sigma[:, None], r)
-        m = 2.0 / (t**2 + r**2)
-        q = -m * t * r
+        root = np.hypot(sigma[:, None], r)
+        t = sigma[:, None] + root
+        m = 1.0 / (root * t)
+        q = -r / root
         z = q - (q * P_hat).sum(axis=1, keepdims=True) + radius[:, None]
-        inverse_kappa = sigma**2 * (1.0 + (m * t**2).sum(axis=1))
+        inverse_kappa = sigma**2 * (1.0 + (t / root).sum(axis=1))
         wall = _Wall(
             np.zeros_like(x),
             np.ones(len(x)),

@@ -149,7 +149,7 @@ def test_minkowski_is_the_largest_share_of_the_way_to_a_wall(rng):
     assert body.minkowski(x, x) == 0
     assert [body.minkowski(x, v) for v in body.vertices()] == pytest.approx([1] * 6)
     with pytest.raises(ValueError, match="x is not strictly inside"):
-        body.minkowski(body.vertices()[0], x)
+        body.minkowski(1.001 * body.vertices()[0], x)
     with pytest.raises(ValueError, match="y is off the slice"):
         ab.simplex(2).minkowski([0.5, 0.5], [0.5, 0.6])
 

@@ -118,9 +118,9 @@ class Polytope:
         equality that does not hold.
         """
         x = self._vector(name, x)
+        check_finite(name, x)
         slacks = self.b - self.A @ x
-        if not slacks.min() > 0:  # also when x is not finite: in a bounded set some slack is then -inf or nan
-            check_finite(name, x)
+        if slacks.min() <= 0:
             i = int(slacks.argmin())
             raise ValueError(
                 f"{name} is not strictly inside: inequality {i} has slack {slacks[i]:.6g};"
@@ -141,12 +141,11 @@ class Polytope:
         """
         linear = self._vector("linear", linear)
         check_finite("linear", linear)
-        # In the coordinates of the slice, with the walls at distance one from an interior point:
-        # thin sets look to the solver like round ones.
-        slacks = self.slacks(self.interior_point)
-        best = _solve(linear @ self.basis, A_ub=self.slice_rows / slacks[:, None], b_ub=np.ones_like(slacks))
+        normals, to_slice = self._round_coordinates()
+        cost = linear @ self.basis @ to_slice
+        best = _solve(cost / (np.abs(cost).max() or 1.0), A_ub=normals, b_ub=np.ones(len(normals)))
         assert best is not None  # the interior point is feasible
-        vertex: FloatArray = self.interior_point + self.basis @ best
+        vertex: FloatArray = self.interior_point + self.basis @ (to_slice @ best)
         return vertex
 
     def minkowski(self, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
@@ -171,23 +170,28 @@ class Polytope:
         The result has shape (number of vertices, D). For small sets: the number of vertices grows
         fast with the dimension.
         """
-        rows, slacks = self.slice_rows, self.slacks(self.interior_point)
-        # q maps the slice to coordinates in which the walls' normals are as round as they can be
-        _, r = np.linalg.qr(rows / slacks[:, None])
-        to_slice = np.linalg.inv(r)
-        normals = (rows / slacks[:, None]) @ to_slice
+        normals, to_slice = self._round_coordinates()
         if self.dimension == 1:
             ends = np.array([[(1 / normals[normals < 0]).max()], [(1 / normals[normals > 0]).min()]])
         else:
             from scipy.spatial import HalfspaceIntersection
 
-            halfspaces = np.hstack([normals, -np.ones((len(slacks), 1))])
+            halfspaces = np.hstack([normals, -np.ones((len(normals), 1))])
             ends = _distinct(HalfspaceIntersection(halfspaces, np.zeros(self.dimension)).intersections)
         if self.dimension == 2:
             middle = ends.mean(axis=0)
             ends = ends[np.argsort(np.arctan2(ends[:, 1] - middle[1], ends[:, 0] - middle[0]))]
         vertices: FloatArray = self.interior_point + ends @ to_slice.T @ self.basis.T
         return vertices
+
+    def _round_coordinates(self) -> tuple[FloatArray, FloatArray]:
+        """Coordinates q of the slice in which a thin set is round, for the solvers.
+
+        The set is {q : normals q <= 1}, normals (m, n) with orthonormal columns; the point is
+        interior_point + basis (to_slice q).
+        """
+        normals, r = np.linalg.qr(self.slice_rows / self.slacks(self.interior_point)[:, None])
+        return normals, np.linalg.inv(r)
 
     def _vector(self, name: str, x: npt.ArrayLike) -> FloatArray:
         x = np.asarray(x, dtype=np.float64)

@@ -28,6 +28,7 @@ from aggbandit.figures.style import (
     axes,
 )
 from aggbandit.mdp import Trajectory
+from aggbandit.simulation import History
 from aggbandit.worlds import World
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "policy_strip",
     "regret_curves",
     "two_choices",
+    "two_standards",
 ]
 
 
@@ -70,7 +72,7 @@ def _nodes(ax: Any, world: World, *, names: bool, size: float = 11) -> None:
             if h == 0 and s != world.mdp.initial_state:
                 continue
             ax.plot(h, -s, "o", ms=size, mfc=INK if h == 0 else PAPER, mec=INK, mew=1.3, zorder=3)
-    ax.set(xlim=(-0.3, horizon + 0.3), ylim=(-n_states + 0.55, 0.45))
+    ax.set(xlim=(-0.3, horizon + 0.3), ylim=(-n_states + 0.7, 0.3))
     ax.set_xticks([h + 0.5 for h in range(horizon)], [f"leg {h + 1}" for h in range(horizon)])
     ax.set_yticks([-s for s in range(n_states)], world.state_names if names else [""] * n_states)
     _bare(ax)
@@ -326,22 +328,43 @@ def consistent_picture(
 # Regret
 
 
-def regret_curves(
-    curves: Mapping[str, tuple[FloatArray, str]], *, ylabel: str = "regret", height: float = 3.0
-) -> Figure:
-    """Curves over nights, named at their right ends: label to (values, colour)."""
+def regret_curves(curves: Mapping[str, tuple[FloatArray, str]]) -> Figure:
+    """Regret over nights, curves named at their right ends: label to (values, colour)."""
     fig: Figure
-    fig, ax = axes(height=height)
-    longest = max(len(values) for values, _ in curves.values())
-    for i, (name, (values, colour)) in enumerate(curves.items()):
-        nights = np.arange(1, len(values) + 1)
-        ax.plot(nights, values, color=colour, ls=DASHES[i % len(DASHES)])
-        ax.text(longest * 1.015, values[-1], name, color=colour, va="center")
-    ax.axhline(0, color=FAINT, lw=1, zorder=0)
-    ax.set(xlim=(0, longest * 1.42), xlabel="night", ylabel=ylabel)
-    ax.set_xticks(np.linspace(0, longest, 5))
-    ax.spines["bottom"].set_bounds(0, longest)
+    fig, ax = axes(height=3.0)
+    _curves(ax, curves)
+    ax.set(ylabel="regret")
     return fig
+
+
+def two_standards(played: Mapping[str, tuple[History, str]]) -> Figure:
+    """What learners pay more than a standard: nothing at all (left) and the best fixed policy (right).
+
+    played: label to (history, colour). The best policy of each night is supposed to pay nothing.
+    """
+    fig: Figure
+    fig, (left, right) = axes(1, 2, height=3.2)
+    _curves(left, {name: (np.cumsum(run.expected_loss), colour) for name, (run, colour) in played.items()})
+    _curves(right, {name: (run.regret(), colour) for name, (run, colour) in played.items()})
+    left.set_title("behind the best\nof each night")
+    right.set_title("behind the best\nfixed policy: regret")
+    return fig
+
+
+def _curves(ax: Any, curves: Mapping[str, tuple[FloatArray, str]]) -> None:
+    """Curves over nights, each with its name at its right end, the names kept apart."""
+    longest = max(len(values) for values, _ in curves.values())
+    for i, (values, colour) in enumerate(curves.values()):
+        ax.plot(np.arange(1, len(values) + 1), values, color=colour, ls=DASHES[i % len(DASHES)])
+    ax.axhline(0, color=FAINT, lw=1, zorder=0)
+    low, high = ax.get_ylim()
+    height = -np.inf
+    for name, (values, colour) in sorted(curves.items(), key=lambda item: float(item[1][0][-1])):
+        height = max(values[-1], height + 0.1 * (high - low))
+        ax.text(longest * 1.03, height, name, color=colour, va="center")
+    ax.set(xlim=(0, longest * 1.42), xlabel="night")
+    ax.set_xticks(np.linspace(0, longest, 3))
+    ax.spines["bottom"].set_bounds(0, longest)
 
 
 def hindsight_fan(shares: FloatArray, lines: FloatArray) -> Figure:

@@ -26,11 +26,10 @@ def inner_points(body: ab.Polytope, rng: np.random.Generator, count: int) -> np.
     return 0.999 * weights @ corners + 0.001 * corners.mean(axis=0)
 
 
-def cases(rng):
-    return [
-        ab.simplex(2), ab.simplex(5), ab.box([0, -1], [1, 3]), ab.cross_polytope(3), ab.regular_polygon(7),
-        ab.random_polygon(4, rng), random_polytope(rng, 3), random_polytope(rng, 2, 2), random_polytope(rng, 4, 1),
-    ]  # fmt: skip
+def cases(rng: np.random.Generator) -> list[ab.Polytope]:
+    ready_made = [ab.simplex(2), ab.simplex(5), ab.box([0, -1], [1, 3]), ab.cross_polytope(3)]
+    polygons = [ab.regular_polygon(7), ab.random_polygon(4, rng)]
+    return ready_made + polygons + [random_polytope(rng, n, p) for n, p in ((3, 0), (2, 2), (4, 1))]
 
 
 def test_gradient_and_hessian_are_the_derivatives_of_the_value(rng):

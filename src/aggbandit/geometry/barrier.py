@@ -21,7 +21,7 @@ from aggbandit.geometry.polytope import Polytope
 NEWTON_TOLERANCE = 1e-9
 QUADRATIC_REGION = 0.25  # below this decrement a full Newton step more than halves it
 MOST_STEPS = 1000
-DRIFT = 1e-13  # an equality broken by more than this, relative to its right-hand side, is mended
+DRIFT = 1e-4  # an equality broken by more than this part of what is allowed is mended
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -201,7 +201,7 @@ class LogBarrier:
     def _back_to_slice(self, x: FloatArray) -> FloatArray:
         """x projected on C x = d again, if the rounding of many steps has carried it off."""
         body = self.body
-        if not body.C.shape[0] or np.abs(body.C @ x - body.d).max() <= DRIFT * (1 + np.abs(body.d).max()):
+        if not body.C.shape[0] or (np.abs(body.C @ x - body.d) <= DRIFT * body.slice_tolerance).all():
             return x
         projected: FloatArray = body.interior_point + body.basis @ (body.basis.T @ (x - body.interior_point))
         return projected if (body.b - body.A @ projected).min() > 0 else x

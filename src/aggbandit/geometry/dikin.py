@@ -104,10 +104,8 @@ class DikinEllipsoid:
 
         `y` has shape (D,). Raises `ValueError` if it has another.
         """
-        v = self.body._vector("y", y) - self.center
-        C = self.body.C
-        along = np.abs(C @ v) <= SLICE_TOLERANCE * (np.abs(C) @ np.abs(self.center) + np.abs(self.body.d))
-        return self.norm(v) <= 1 + SURFACE_TOLERANCE and bool(along.all())
+        y = self.body._vector("y", y)
+        return self.norm(y - self.center) <= 1 + SURFACE_TOLERANCE and self.body._off_slice(y) is None
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """A point y drawn uniformly from the surface: ||y - x||_x = 1, C y = d.
@@ -170,7 +168,10 @@ class DikinEllipsoid:
                     f"plane has shape {directions.shape}; expected (2, {self.body.ambient_dimension})"
                 )
             off = np.abs(directions @ self.body.C.T)
-            if off.size and off.max() > SLICE_TOLERANCE * np.abs(directions).max():
+            if (
+                off.size
+                and off.max() > SLICE_TOLERANCE * np.abs(directions).max() * np.abs(self.body.C).max()
+            ):
                 raise ValueError(
                     f"plane leaves the slice: C times a direction is {off.max():.3g}; it must be 0"
                 )

@@ -17,7 +17,7 @@ from aggbandit._arrays import FloatArray, check_finite
 
 RANK_TOLERANCE = 1e-10  # a row of C this close to the span of the rows above it adds no equation
 FLAT_TOLERANCE = 1e-10  # an inscribed ball this small beside the set's coordinates is no interior
-SLICE_TOLERANCE = 1e-9  # a point this far off C x = d, relative to the terms of the sum, is still on it
+SLICE_TOLERANCE = 1e-9  # a point this far off C x = d, relative to the terms of the equation, is still on it
 LP_TOLERANCES = (1e-10, 1e-7)  # the tightest the solver takes, and what it falls back on if it gives up there
 
 
@@ -31,7 +31,7 @@ class Polytope:
     Attributes: `A`, `b`, `C`, `d` as given (`C` is (0, D) if there are no equalities), read-only;
     `basis` W (D, n), orthonormal, spans {v : C v = 0}; `slice_rows` (m, n) is A W; `interior_point`
     (D,) is the centre of a largest ball of the slice inside the set (a Chebyshev centre), and
-    `inner_radius` that ball's radius.
+    `inner_radius` that ball's radius; `slice_tolerance` (p,) is how far off an equality rounding may be.
 
     Raises `ValueError`: an array of the wrong shape or not finite; equalities that contradict each
     other or leave a single point; an inequality that is constant on the slice; a set that is empty
@@ -49,6 +49,7 @@ class Polytope:
     slice_rows: FloatArray = field(repr=False)
     interior_point: FloatArray = field(repr=False)
     inner_radius: float = field(repr=False)
+    slice_tolerance: FloatArray = field(repr=False)
 
     def __init__(
         self,
@@ -70,8 +71,12 @@ class Polytope:
         basis, origin = _slice(C, d)
         slice_rows = A @ basis
         point, radius = _refuse_without_center(slice_rows, b - A @ origin, basis)
+        center = origin + basis @ point
+        reach = ((b - A @ center) / np.linalg.norm(slice_rows, axis=1)).max()  # of the set's own size
+        terms = np.abs(C) @ np.abs(center) + np.abs(d) + np.linalg.norm(C, axis=1) * reach
         arrays = {"A": A, "b": b, "C": C, "d": d, "basis": basis, "slice_rows": slice_rows}
-        for name, value in {**arrays, "interior_point": origin + basis @ point}.items():
+        arrays |= {"interior_point": center, "slice_tolerance": SLICE_TOLERANCE * terms}
+        for name, value in arrays.items():
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         object.__setattr__(self, "inner_radius", radius)
@@ -201,7 +206,7 @@ class Polytope:
 
     def _off_slice(self, x: FloatArray) -> int | None:
         """The first equality that x breaks by more than rounding, or None."""
-        off = np.abs(self.C @ x - self.d) > SLICE_TOLERANCE * (np.abs(self.C) @ np.abs(x) + np.abs(self.d))
+        off = np.abs(self.C @ x - self.d) > self.slice_tolerance
         return int(off.argmax()) if off.any() else None
 
 

@@ -100,10 +100,10 @@ def test_the_smaller_of_both_allowances_counts(rng):
     """A move to where eps is zero is not allowed by |z·eps|, however large |y·eps| is."""
     epsilons = np.zeros((1, 3))
     epsilons[:, 0] = 1.0
-    y, z = np.array([0.5, 0.5, 0.0]), np.array([0.2, 0.8, 0.0])
+    y, z = np.array([0.5, 0.5, 0.0]), np.array([0.3, 0.7, 0.0])
     played = DistortedBandit(LOSS[None], epsilons, MoveTo(z), np.array([y, np.eye(3)[0]]), 1.0)
-    assert allowance(y, z, epsilons[0]) == pytest.approx(0.2)
-    with pytest.raises(RuleViolation, match=r"min\(0\.2, 0\.5\)"):
+    assert allowance(y, z, epsilons[0]) == pytest.approx(0.3)
+    with pytest.raises(RuleViolation, match=r"0\.4 exceeds .* = min\(0\.3, 0\.5\)"):
         played.play(Puppet(y, []), rng)
 
 

@@ -109,14 +109,26 @@
   });
 
   // --------------------------------------------------------- 3. the theme's names
-  function nameTheme() {
+  function scrollByKeys() {
     for (const region of document.querySelectorAll("div.math, pre, .pst-scrollable-table-container")) {
-      if (region.scrollWidth > region.clientWidth + 1 && !region.hasAttribute("tabindex")) region.tabIndex = 0;
+      if (region.scrollWidth > region.clientWidth + 1 && region.tabIndex < 0) region.tabIndex = 0;
     }
+  }
+
+  function nameTheme() {
     const sidebar = document.querySelector(".bd-sidebar-primary");
     if (sidebar && !sidebar.hasAttribute("role")) {
       sidebar.setAttribute("role", "navigation");
       sidebar.setAttribute("aria-label", "The book");
+    }
+    for (const entry of document.querySelectorAll("div[role=doc-biblioentry]")) {
+      entry.setAttribute("role", "listitem");
+    }
+    for (const corner of document.querySelectorAll("th")) {
+      if (corner.textContent.trim()) continue;
+      const cell = document.createElement("td"); // an empty corner of a table is no heading
+      cell.className = corner.className;
+      corner.replaceWith(cell);
     }
   }
 
@@ -124,7 +136,8 @@
     // Widgets come after the page, piece by piece, and a piece gets its class after it is there.
     const changes = { childList: true, subtree: true, attributeFilter: ["class"] };
     new MutationObserver(dress).observe(document.body, changes);
-    window.addEventListener("load", nameTheme);
-    window.addEventListener("resize", nameTheme);
+    nameTheme();
+    window.addEventListener("load", scrollByKeys);
+    window.addEventListener("resize", scrollByKeys);
   });
 })();

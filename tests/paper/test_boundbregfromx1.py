@@ -37,7 +37,7 @@ def test_the_statement(gamma, rng, record_property):
 
 
 def test_the_corrected_line_of_the_proof(rng):
-    """pi(y) = inf {t : x_1 + (y - x_1)/t in S} = (1 - gamma) pi(x) <= 1 - gamma, and B(y||x_1) = R(y) - R(x_1)."""
+    """pi(y) = inf {t : x_1 + (y - x_1)/t in S} = (1 - gamma) pi(x) <= 1 - gamma."""
     for body in bodies(rng):
         barrier = LogBarrier(body)
         center = barrier.analytic_center()
@@ -47,13 +47,13 @@ def test_the_corrected_line_of_the_proof(rng):
                 pi = body.minkowski(center, y)
                 assert pi == pytest.approx((1 - gamma) * body.minkowski(center, x), rel=1e-6)
                 assert pi <= 1 - gamma
-                # on the slice the gradient at the centre vanishes: the lemma's first inequality is an equality
+                # the gradient at the centre vanishes on the slice: the proof's first step is an equality
                 growth = barrier.value(y) - barrier.value(center)
                 assert barrier.bregman(y, center) == pytest.approx(growth, abs=1e-6)
 
 
 def test_the_printed_line_would_prove_too_much():
-    """A counterexample: read as printed, the line bounds pi by (1 - gamma)^2 and so B by theta log(1/(gamma (2 - gamma)))."""
+    """A counterexample to pi <= (1 - gamma)^2, and so to B <= theta log(1/(gamma (2 - gamma)))."""
     barrier = LogBarrier(simplex(5))
     body, center, corner = barrier.body, np.full(5, 0.2), np.eye(5)[0]
     gamma = 0.5

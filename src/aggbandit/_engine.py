@@ -46,6 +46,11 @@ def compiled(function: F) -> F:
     return cast(F, numba.njit(cache=True, error_model="numpy")(function))
 
 
+def inlined(function: F) -> F:
+    """The same, made part of its caller: a call hands over some two hundred numbers, which takes its time."""
+    return cast(F, numba.njit(cache=True, error_model="numpy", inline="always")(function))
+
+
 class World(NamedTuple):
     """What the world does: transitions (H, S, A, S), the tables (M, H, S, A, S) and their schedule (K,).
 
@@ -105,19 +110,20 @@ class Inverse(NamedTuple):
     """G, the inverse of the Hessian, by cells: see `geometry.occupancy_set`."""
 
     v: FloatArray  # (cells, S)
-    a: FloatArray  # (cells,)
+    over_a: FloatArray  # (cells,) 1/a
     p: FloatArray  # (cells, S)
-    scale: FloatArray  # (cells,)
+    scale: FloatArray  # (cells,) delta/a
     s: FloatArray  # (cells, S)
-    tau: FloatArray  # (cells,)
+    over_tau: FloatArray  # (cells,) 1/tau
 
 
 class Factor(NamedTuple):
-    """The block Cholesky factor of C G C', its diagonal scaled to one."""
+    """The block Cholesky factor of C G C'. Its diagonal is scaled to one for the factorisation only."""
 
     upper: FloatArray  # (H, S, S) R_h with R_h' R_h the h-th pivot block
     beside: FloatArray  # (H, S, S) [column state of step h, row state of step h + 1]
-    unit: FloatArray  # (H, S)
+    over_pivot: FloatArray  # (H, S) one over the diagonal of R_h
+    unit: FloatArray  # (H, S) scratch: the scaling
 
 
 class Work(NamedTuple):
@@ -132,6 +138,7 @@ class Work(NamedTuple):
     residual: FloatArray  # (cells, S)
     direction: FloatArray  # (cells, S)
     target: FloatArray  # (cells, S)
+    noise: FloatArray  # (cells, S) y - x, before it is scaled
     y: FloatArray  # (cells, S)
     rows: FloatArray  # (H, S) right-hand sides and multipliers
     factor: Factor
@@ -154,19 +161,20 @@ def workspace(horizon: int, n_states: int, n_actions: int) -> Work:
         inverse_kappa=np.ones(per_cell),
         inverse=Inverse(
             v=np.zeros(per_entry),
-            a=np.ones(per_cell),
+            over_a=np.ones(per_cell),
             p=np.zeros(per_entry),
             scale=np.ones(per_cell),
             s=np.zeros(per_entry),
-            tau=np.ones(per_cell),
+            over_tau=np.ones(per_cell),
         ),
         gradient=np.zeros(per_entry),
         residual=np.zeros(per_entry),
         direction=np.zeros(per_entry),
         target=np.zeros(per_entry),
+        noise=np.zeros(per_entry),
         y=np.zeros(per_entry),
         rows=np.zeros(rows),
-        factor=Factor(upper=np.zeros(square), beside=np.zeros(square), unit=np.zeros(rows)),
+        factor=Factor(np.zeros(square), np.zeros(square), np.zeros(rows), np.zeros(rows)),
         normals=np.zeros(n_cells * (2 * n_states + 1)),
         mass=np.zeros(n_states),
         next_mass=np.zeros(n_states),
@@ -201,7 +209,7 @@ def wall_and_gradient(x: FloatArray, body: Body, work: Work, keep: bool) -> bool
                 for j in range(S):
                     v[c, j] = x[c, j] * x[c, j]
                     a += v[c, j]
-                work.inverse.a[c] = a
+                work.inverse.over_a[c] = 1.0 / a
             continue
         radius = body.radius[c]
         X = 0.0
@@ -272,7 +280,8 @@ def wall_and_gradient(x: FloatArray, body: Body, work: Work, keep: bool) -> bool
             b += P * shrink
             cc += m[c, j] * P * P * shrink
         delta = a * cc + b * b
-        scale = delta / a
+        over_a = 1.0 / a
+        scale = delta * over_a
         over_delta = 1.0 / delta
         vz = 0.0
         pz = 0.0
@@ -280,19 +289,19 @@ def wall_and_gradient(x: FloatArray, body: Body, work: Work, keep: bool) -> bool
             p[c, j] = (a * m[c, j] * body.P_hat[c, j] + b) * v[c, j] * over_delta
             vz += v[c, j] * z[c, j]
             pz += p[c, j] * z[c, j]
-        mean = vz / a
+        mean = vz * over_a
         tau = inverse_kappa + scale * pz * pz
         for j in range(S):
             spread = z[c, j] - mean
             s[c, j] = v[c, j] * spread + scale * pz * p[c, j]
             tau += v[c, j] * spread * spread
-        work.inverse.a[c] = a
+        work.inverse.over_a[c] = over_a
         work.inverse.scale[c] = scale
-        work.inverse.tau[c] = tau
+        work.inverse.over_tau[c] = 1.0 / tau
     return True
 
 
-@compiled
+@inlined
 def hessian_times(x: FloatArray, u: FloatArray, body: Body, work: Work, out: FloatArray) -> None:
     """H u = u/x² + J'(m J u) + kappa z (z·u)."""
     n_cells, S = x.shape
@@ -316,7 +325,7 @@ def hessian_times(x: FloatArray, u: FloatArray, body: Body, work: Work, out: Flo
                 out[c, j] -= pull
 
 
-@compiled
+@inlined
 def square_norm(x: FloatArray, u: FloatArray, body: Body, work: Work) -> float:
     """u'H u, as a sum of squares."""
     n_cells, S = x.shape
@@ -355,9 +364,9 @@ def inverse_times(u: FloatArray, constrained: BoolArray, work: Inverse, out: Flo
             vu += v[c, j] * u[c, j]
             pu += p[c, j] * u[c, j]
             su += s[c, j] * u[c, j]
-        vu /= work.a[c]
+        vu *= work.over_a[c]
         pu *= work.scale[c]
-        su /= work.tau[c]
+        su *= work.over_tau[c]
         for j in range(S):
             out[c, j] = v[c, j] * (u[c, j] - vu) + pu * p[c, j] - su * s[c, j]
 
@@ -397,7 +406,7 @@ def factorise_flow(constrained: BoolArray, H: int, A: int, inverse: Inverse, fac
     """Block Cholesky of C G C', its diagonal scaled to one. False if a pivot is not positive."""
     S = inverse.v.shape[1]
     v, p, s = inverse.v, inverse.p, inverse.s
-    upper, beside, unit = factor.upper, factor.beside, factor.unit
+    upper, beside, over_pivot, unit = factor.upper, factor.beside, factor.over_pivot, factor.unit
     for h in range(H):
         for i in range(S):
             for j in range(S):
@@ -410,8 +419,8 @@ def factorise_flow(constrained: BoolArray, H: int, A: int, inverse: Inverse, fac
             for _ in range(A):
                 if constrained[c]:
                     scale = inverse.scale[c]
-                    over_a = 1.0 / inverse.a[c]
-                    over_tau = 1.0 / inverse.tau[c]
+                    over_a = inverse.over_a[c]
+                    over_tau = inverse.over_tau[c]
                     S_sum = 0.0
                     for j in range(S):
                         S_sum += s[c, j]
@@ -427,7 +436,7 @@ def factorise_flow(constrained: BoolArray, H: int, A: int, inverse: Inverse, fac
                             for j in range(k, S):
                                 upper[h + 1, k, j] += pk * p[c, j] - vk * v[c, j] - sk * s[c, j]
                 else:
-                    upper[h, i, i] += inverse.a[c]
+                    upper[h, i, i] += 1.0 / inverse.over_a[c]
                     if not last:
                         for j in range(S):
                             beside[h, i, j] -= v[c, j]
@@ -457,6 +466,7 @@ def factorise_flow(constrained: BoolArray, H: int, A: int, inverse: Inverse, fac
             if not pivot > 0.0:
                 return False
             over = 1.0 / math.sqrt(pivot)
+            over_pivot[h, k] = over
             for j in range(k, n):
                 upper[h, k, j] *= over
             for i in range(k + 1, n):
@@ -465,11 +475,20 @@ def factorise_flow(constrained: BoolArray, H: int, A: int, inverse: Inverse, fac
                     upper[h, i, j] -= weight * upper[h, k, j]
             if h + 1 < H:
                 for j in range(S):
-                    beside[h, k, j] /= upper[h, k, k]
+                    beside[h, k, j] *= over
                 for i in range(k + 1, n):
                     weight = upper[h, k, i]
                     for j in range(S):
                         beside[h, i, j] -= weight * beside[h, k, j]
+    # Undo the scaling: the factor of C G C' itself.
+    for h in range(H):
+        for k in range(1 if h == 0 else S):
+            over_pivot[h, k] *= unit[h, k]
+            for j in range(k, 1 if h == 0 else S):
+                upper[h, k, j] /= unit[h, j]
+            if h + 1 < H:
+                for j in range(S):
+                    beside[h, k, j] /= unit[h + 1, j]
     return True
 
 
@@ -477,17 +496,15 @@ def factorise_flow(constrained: BoolArray, H: int, A: int, inverse: Inverse, fac
 def multipliers(factor: Factor, rows: FloatArray) -> None:
     """(C G C')^{-1} times `rows`, (H, S), in place."""
     H, S = rows.shape
-    upper, beside, unit = factor.upper, factor.beside, factor.unit
+    upper, beside, over_pivot = factor.upper, factor.beside, factor.over_pivot
     for h in range(H):
         n = 1 if h == 0 else S
-        for i in range(n):
-            rows[h, i] *= unit[h, i]
         if h > 0:
             for k in range(1 if h == 1 else S):
                 for j in range(S):
                     rows[h, j] -= beside[h - 1, k, j] * rows[h - 1, k]
         for k in range(n):
-            rows[h, k] /= upper[h, k, k]
+            rows[h, k] *= over_pivot[h, k]
             for j in range(k + 1, n):
                 rows[h, j] -= upper[h, k, j] * rows[h, k]
     for h in range(H - 1, -1, -1):
@@ -502,10 +519,7 @@ def multipliers(factor: Factor, rows: FloatArray) -> None:
             total = rows[h, k]
             for j in range(k + 1, n):
                 total -= upper[h, k, j] * rows[h, j]
-            rows[h, k] = total / upper[h, k, k]
-    for h in range(H):
-        for i in range(1 if h == 0 else S):
-            rows[h, i] *= unit[h, i]
+            rows[h, k] = total * over_pivot[h, k]
 
 
 @compiled
@@ -530,7 +544,7 @@ def add_potential(u: FloatArray, rows: FloatArray, A: int, out: FloatArray) -> N
 # ------------------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def newton_direction(x: FloatArray, body: Body, work: Work) -> float:
     """`OccupancyDikin.solve` for gradient + target: the direction, the target plus C'lambda, the
     decrement."""
@@ -567,16 +581,19 @@ def factorise(x: FloatArray, body: Body, work: Work, counters: IntArray) -> bool
 
 
 @compiled
-def minimise(x: FloatArray, body: Body, work: Work, tolerance: float, counters: IntArray) -> int:
-    """`OccupancyBarrier.minimize` of R + `work.target`, from x in place; x must be factorised, and is at the
-    end."""
+def minimise(
+    x: FloatArray, body: Body, work: Work, decrement: float, tolerance: float, counters: IntArray
+) -> int:
+    """`OccupancyBarrier.minimize` of R + `work.target`, from x in place.
+
+    x must be factorised, and is at the end. The first direction is in `work.direction`, with its decrement.
+    """
     n_cells, S = x.shape
     fresh = True
     contraction = 0.0
     previous = math.inf
     best = math.inf
     for _ in range(MAX_ITERATIONS):
-        decrement = newton_direction(x, body, work)
         length = 1.0
         if fresh:
             if decrement <= tolerance or ROUNDING_FLOOR >= decrement > 0.5 * best:
@@ -588,22 +605,21 @@ def minimise(x: FloatArray, body: Body, work: Work, tolerance: float, counters: 
                 counters[2] += 1
                 length = 1.0 / (1.0 + decrement)
             contraction = decrement
-        elif not decrement <= 0.5 * previous:
+        if fresh or decrement <= 0.5 * previous:
+            counters[1] += 1
+            for c in range(n_cells):
+                for j in range(S):
+                    x[c, j] += length * work.direction[c, j]
+            previous = decrement
+            fresh = contraction > CHORD_LIMIT or contraction * decrement <= tolerance
+        else:
             fresh = True
-            if not factorise(x, body, work, counters):
-                return LEFT_THE_SET
-            continue
-        counters[1] += 1
-        for c in range(n_cells):
-            for j in range(S):
-                x[c, j] += length * work.direction[c, j]
-        previous = decrement
-        fresh = contraction > CHORD_LIMIT or contraction * decrement <= tolerance
         if fresh:
             if not factorise(x, body, work, counters):
                 return LEFT_THE_SET
         elif not wall_and_gradient(x, body, work, False):
             return LEFT_THE_SET
+        decrement = newton_direction(x, body, work)
     return NO_MINIMISER
 
 
@@ -611,11 +627,11 @@ def minimise(x: FloatArray, body: Body, work: Work, tolerance: float, counters: 
 # -----------------------------------------------------------------------------------------------
 
 
-@compiled
+@inlined
 def sample(x: FloatArray, body: Body, work: Work, dimension: int, rng: np.random.Generator) -> bool:
     """`OccupancyDikin.sample` into `work.y`. False if the sample is not in the set."""
     n_cells, S = x.shape
-    normals, v, y = work.normals, work.direction, work.y
+    normals, v, y = work.normals, work.noise, work.y
     walls = 0
     for c in range(n_cells):
         walls += body.constrained[c]
@@ -643,7 +659,7 @@ def sample(x: FloatArray, body: Body, work: Work, dimension: int, rng: np.random
     along_z = along_r
     for c in range(n_cells):
         if body.constrained[c]:
-            noise = normals[along_z] * math.sqrt(work.inverse_kappa[c]) / work.inverse.tau[c]
+            noise = normals[along_z] * math.sqrt(work.inverse_kappa[c]) * work.inverse.over_tau[c]
             for j in range(S):
                 v[c, j] += noise * work.inverse.s[c, j]
             along_z += 1
@@ -676,7 +692,7 @@ def first_cell(h: int, s: int, S: int, A: int) -> int:
     return A + ((h - 1) * S + s) * A
 
 
-@compiled
+@inlined
 def expected_loss(world: World, k: int, body: Body, work: Work) -> float:
     """x^{pi, P} · loss of the policy of `work.y`, by one pass forwards."""
     S = work.y.shape[1]
@@ -711,7 +727,7 @@ def expected_loss(world: World, k: int, body: Body, work: Work) -> float:
     return total
 
 
-@compiled
+@inlined
 def rollout(world: World, body: Body, work: Work, rng: np.random.Generator) -> None:
     """`FiniteHorizonMDP.rollout` under the policy of `work.y`: cells and next states into `work.episode`."""
     S = work.y.shape[1]
@@ -761,7 +777,7 @@ def rollout(world: World, body: Body, work: Work, rng: np.random.Generator) -> N
         i = landed
 
 
-@compiled
+@inlined
 def next_rate(learner: Learner, rules: Rules, z_hat_epsilon: float) -> float:
     """Algorithm 2, line 9, clipped; or a constant rate."""
     eta, eta0 = float(learner.scalars[0]), float(learner.scalars[1])
@@ -778,6 +794,13 @@ def next_rate(learner: Learner, rules: Rules, z_hat_epsilon: float) -> float:
 
 
 @compiled
+def settle(x: FloatArray, body: Body, work: Work, tolerance: float, counters: IntArray) -> int:
+    """x to the minimiser of R + `work.target`, x being factorised; at once if it is there already."""
+    decrement = newton_direction(x, body, work)
+    return minimise(x, body, work, decrement, tolerance, counters)
+
+
+@compiled
 def play(
     world: World,
     body: Body,
@@ -791,7 +814,8 @@ def play(
 ) -> tuple[int, int]:
     """Episodes first..last-1, or until the epoch ends. Returns the next episode and how it ended.
 
-    x must be factorised in `work`, and the minimiser for `learner.dual`.
+    x must be factorised in `work`, and the minimiser for `learner.dual`, which `work.target` equals up to
+    C'lambda; `work.direction` holds the Newton step that was too short to be taken.
     """
     n_cells, S = learner.x.shape
     x, dimension = learner.x, rules.dimension
@@ -826,15 +850,19 @@ def play(
             for c in range(n_cells):
                 for j in range(S):
                     work.y[c, j] -= x[c, j]
-            hessian_times(x, work.y, body, work, work.direction)
+            hessian_times(x, work.y, body, work, work.noise)
             eta = next_rate(learner, rules, z_hat_epsilon)
             learner.scalars[0] = eta
             weight = dimension * (total - baseline)
+            # The Newton direction is what the last one left over, and this episode's -eta n (L - b) (y - x).
             for c in range(n_cells):
                 for j in range(S):
-                    learner.dual[c, j] += eta * (weight * work.direction[c, j])
-                    work.target[c, j] = learner.dual[c, j]
-            status = minimise(x, body, work, rules.tolerance, learner.counters)
+                    step = eta * (weight * work.noise[c, j])
+                    learner.dual[c, j] += step
+                    work.target[c, j] += step
+                    work.direction[c, j] -= eta * weight * work.y[c, j]
+            decrement = math.sqrt(square_norm(x, work.direction, body, work))
+            status = minimise(x, body, work, decrement, rules.tolerance, learner.counters)
             if status != DONE:
                 return k, status
         learner.scalars[2] += total
@@ -934,13 +962,13 @@ class CompiledRun:
         )
         inside = factorise(carried.x, body, self.work, np.zeros_like(carried.counters))
         self._check(DONE if inside else LEFT_THE_SET)
-        if state.center is None and self.rules.dimension > 0:
-            for target in (np.zeros_like(carried.dual), carried.dual):
+        if self.rules.dimension > 0:
+            # At the start of an epoch to the centre first, as `IncreasingRateOMD` does.
+            targets = [carried.dual] if state.center is not None else [0.0 * carried.dual, carried.dual]
+            for target in targets:
                 self.work.target[:] = target
-                status = minimise(
-                    carried.x, body, self.work, self.rules.tolerance, np.zeros_like(carried.counters)
-                )
-                self._check(int(status))
+                unused = np.zeros_like(carried.counters)
+                self._check(int(settle(carried.x, body, self.work, self.rules.tolerance, unused)))
         return body, carried
 
     def _store(self, carried: Learner, episode: int) -> None:

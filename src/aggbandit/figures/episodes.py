@@ -100,7 +100,7 @@ def ledger(
 ) -> Figure:
     """What the driver has seen: the last six routes with their totals, and the average of all totals so far.
 
-    trajectories, totals: all the nights played; last_night: the right end of the lower axis in all frames.
+    world: gives the names; trajectories, totals: all the nights played; last_night: the right end of the lower axis in all frames.
     """
     played = len(trajectories)
     fig: Figure
@@ -245,6 +245,7 @@ def _truth(ax: Any, losses: FloatArray) -> None:
 def feedback_picture(world: World, trajectory: Trajectory, loss: FloatArray, *, seen: str) -> Figure:
     """One trajectory, the numbers that a kind of feedback shows, and the loss vectors that remain possible.
 
+    world: gives the names; trajectory: what happened; loss: (H, S, A, S), the table of the night;
     seen: "the total", "each leg" or "the whole table".
     """
     losses = trajectory.losses(loss)
@@ -255,7 +256,7 @@ def feedback_picture(world: World, trajectory: Trajectory, loss: FloatArray, *, 
             for t in range(world.mdp.n_states):
                 ax.plot([h, h + 1], [-s, -t], color=FAINT, lw=1.2, zorder=0)
                 if seen == "the whole table":
-                    mean = world.loss[h, s, :, t].mean()
+                    mean = loss[h, s, :, t].mean()
                     ax.plot([h, h + 1], [-s, -t], color=LOSS, lw=4.5 * mean, alpha=0.35, zorder=0)
     _nodes(ax, world, names=True)
     _path(ax, trajectory)
@@ -298,8 +299,9 @@ def consistent_picture(
 ) -> Figure:
     """What some nights of totals leave open: of the first night's three losses, and of what policies pay.
 
-    polygon: (m, 3) corners, in any order, of the possible (l_1, l_2, l_3); truth: (3,); ranges: name to the
-    least and the largest possible expected total; equations: how many totals were new information.
+    nights: how many; first_total: the meter of the first night; polygon: (m, 3) corners, in any order, of the
+    possible (l_1, l_2, l_3); truth: (3,); ranges: name to the least and the largest possible expected total;
+    equations: how many totals were new information; horizon: H, the largest total there can be.
     """
     fig: Figure
     fig, (cube, ax) = axes(1, 2, height=3.7, width_ratios=(1, 1.15))

@@ -1,0 +1,87 @@
+"""Chapter 1: what it claims about totals and regret, and its pictures."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+import aggbandit as ab
+from aggbandit.figures import episodes, style
+
+
+@pytest.mark.parametrize(("n_states", "n_actions", "horizon"), [(3, 2, 3), (2, 2, 4), (4, 2, 2), (2, 3, 1)])
+def test_totals_leave_exactly_the_potentials_open(n_states: int, n_actions: int, horizon: int) -> None:
+    """The rank of all trajectories is the number of cells minus (H - 1) S, and potentials fill the gap."""
+    rng = np.random.default_rng(7)
+    mdp = ab.random_mdp(n_states, n_actions, horizon, rng)
+    walks = ab.enumerate_trajectories(mdp, ab.uniform_policy(mdp))
+    z_hats = np.array([walk.indicator().ravel() for walk, _ in walks])
+    cells = n_states * n_actions + (horizon - 1) * n_states**2 * n_actions
+    assert z_hats.any(axis=0).sum() == cells
+    assert np.linalg.matrix_rank(z_hats) == cells - (horizon - 1) * n_states
+
+    phi = rng.normal(size=(horizon + 1, n_states))
+    phi[[0, -1]] = 0.0
+    change = np.zeros(mdp.shape)
+    change += phi[1:, None, None, :] - phi[:-1, :, None, None]
+    assert np.abs(z_hats @ change.ravel()).max() < 1e-12
+    assert np.abs(change).max() > 0.1 or horizon == 1
+
+
+def test_totals_count_by_places_where_moves_are_missing() -> None:
+    grid = ab.layered_grid(5, 4, slip=0.0).mdp
+    walks = ab.enumerate_trajectories(grid, ab.uniform_policy(grid))
+    z_hats = np.array([walk.indicator().ravel() for walk, _ in walks])
+    places = grid.reachable[1:].sum()
+    assert np.linalg.matrix_rank(z_hats) == z_hats.any(axis=0).sum() - places
+
+
+@pytest.mark.parametrize("total", [0.0, 0.4, 1.0, 1.5, 2.0, 2.6, 3.0])
+def test_the_plane_cuts_the_cube_in_a_point_a_triangle_or_a_hexagon(total: float) -> None:
+    corners = episodes.plane_in_cube(total)
+    assert np.allclose(corners.sum(axis=1), total)
+    assert corners.min() >= 0
+    assert corners.max() <= 1
+    assert len(corners) == (1 if total in (0, 3) else 6 if 1 < total < 2 else 3)
+
+
+def test_the_corners_go_around() -> None:
+    """Neighbours in the list share a face of the cube, so that the polygon does not cross itself."""
+    corners = episodes.plane_in_cube(1.5)
+    for p, q in zip(corners, np.roll(corners, 1, axis=0), strict=True):
+        assert ((p == q) & np.isin(p, (0.0, 1.0))).any()
+
+
+def test_pictures_have_the_width_of_the_house() -> None:
+    world = ab.night_driver()
+    coin = ab.uniform_policy(world.mdp)
+    rng = np.random.default_rng(0)
+    nights = [world.mdp.rollout(coin, rng) for _ in range(3)]
+    totals = np.array([night.total(world.loss) for night in nights])
+    history = ab.simulate(ab.FixedPolicy(coin), world.mdp, ab.losses.fixed(world.loss, 5), rng)
+    pictures = [
+        episodes.two_choices(world),
+        episodes.ledger(world, nights, totals, last_night=10),
+        episodes.ledger(world, nights[:1], totals[:1], last_night=10),
+        episodes.policy_strip(np.array([1.1, 1.2]), {"coin": 1.6}, 1.01),
+        *(
+            episodes.feedback_picture(world, nights[0], world.loss, seen=seen)
+            for seen in ("the total", "each leg", "the whole table")
+        ),
+        episodes.consistent_picture(
+            nights=1,
+            first_total=1.5,
+            polygon=episodes.plane_in_cube(1.5),
+            truth=nights[0].losses(world.loss),
+            ranges={"coin": (0.0, 3.0)},
+            equations=1,
+            horizon=3,
+        ),
+        episodes.regret_curves({"coin": (history.regret(), style.INK)}),
+        episodes.two_standards({"coin": (history, style.INK)}),
+        episodes.hindsight_fan(np.linspace(0, 1, 5), np.ones((2, 5))),
+    ]
+    for figure in pictures:
+        assert figure.get_figwidth() == style.WIDTH
+        plt.close(figure)

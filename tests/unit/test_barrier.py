@@ -178,6 +178,27 @@ def test_far_targets_thin_sets_and_small_ones(rng):
         np.testing.assert_allclose(np.linalg.solve(squeeze, there), here, atol=1e-8)
 
 
+def test_steps_are_damped_until_newtons_method_converges_quadratically(rng):
+    barrier = ab.LogBarrier(ab.random_polygon(6, rng))
+    center = barrier.analytic_center()
+    far = barrier.minimize(np.array([1e6, 0]), center)
+    assert 0 < far.damped < far.iterations < 60
+    direction = barrier.hessian(center) @ [1, 0] / barrier.dikin(center).norm([1, 0])
+    near = barrier.minimize(0.1 * direction, center)
+    assert near.damped == 0
+    assert near.iterations <= 4
+    # one damped step, by hand: along the Newton direction, shortened by one plus the decrement
+    linear = 3 * direction
+    E = barrier.dikin(center)
+    step = E.newton_step(barrier.gradient(center) + linear)
+    moved = center + step / (1 + E.norm(step))
+    start = barrier.value(center) + linear @ center
+    fall = E.norm(step) - np.log1p(E.norm(step))
+    assert barrier.value(moved) + linear @ moved <= start - fall + 1e-12
+    rest = barrier.minimize(linear, moved)
+    assert barrier.minimize(linear, center).iterations == rest.iterations + 1
+
+
 def test_beyond_double_precision_it_says_so():
     narrow = ab.LogBarrier(ab.box([0, 1], [1, 1 + 1e-6]))
     with pytest.raises(ArithmeticError, match=r"Newton"):

@@ -1,0 +1,334 @@
+"""Pictures of chapter 3: walls, the ellipses that keep off them, and the divergence measured with both."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from aggbandit._arrays import FloatArray
+from aggbandit.figures.style import (
+    BASELINE,
+    BEST,
+    BOUND,
+    FAINT,
+    INK,
+    LEARNER,
+    LOSS,
+    PAPER,
+    REGION,
+    WALL,
+    axes,
+)
+from aggbandit.geometry import DikinEllipsoid, LogBarrier, Polytope, box
+
+__all__ = [
+    "bowls",
+    "discs_and_ellipses",
+    "landscape",
+    "one_wall",
+    "plane_through_cube",
+    "ruler_on_a_path",
+    "straying",
+]
+
+
+def discs_and_ellipses(body: Polytope, points: FloatArray) -> Figure:
+    """A polygon, and around each of the `points` (k, 2) the largest disc and the Dikin ellipse.
+
+    `body` is two-dimensional.
+    """
+    fig: Figure
+    fig, ax = axes(height=2.5)
+    _polygon(ax, body)
+    lengths = np.linalg.norm(body.A, axis=1)
+    angle = np.linspace(0, 2 * np.pi, 121)
+    for point in points:
+        radius = float((body.slacks(point) / lengths).min())
+        ax.fill(*LogBarrier(body).dikin(point).boundary().T, fc=REGION, ec=LEARNER, lw=1.5, alpha=0.6)
+        ax.plot(point[0] + radius * np.cos(angle), point[1] + radius * np.sin(angle), color=BASELINE, ls="--")
+        ax.plot(*point, "o", color=LEARNER, ms=5)
+    return fig
+
+
+def _polygon(ax: Any, body: Polytope, *, lw: float = 2.2) -> None:
+    """The walls of a two-dimensional set, and nothing else on the axes."""
+    corners = body.vertices()
+    closed = np.vstack([corners, corners[:1]])
+    ax.plot(*closed.T, color=WALL, lw=lw, solid_joinstyle="miter", zorder=3)
+    margin = 0.03 * np.ptp(corners, axis=0).max()
+    low, high = corners.min(axis=0) - margin, corners.max(axis=0) + margin
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
+    ax.axis("off")
+
+
+def _inside(body: Polytope, columns: int = 160) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """A grid over a polygon's bounding box, and for each point its slacks, NaN outside: (r, c, m)."""
+    corners = body.vertices()
+    (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
+    rows = max(24, int(columns * (high - low) / (right - left)))
+    x, y = np.meshgrid(np.linspace(left, right, columns), np.linspace(low, high, rows))
+    slacks = body.b - np.stack([x, y], axis=-1) @ body.A.T
+    slacks[slacks.min(axis=-1) <= 0] = np.nan
+    return x, y, slacks
+
+
+def landscape(body: Polytope, points: FloatArray, length: float = 0.5) -> Figure:
+    """Level sets of the log barrier of a polygon, and at some points the push -grad R.
+
+    `points` (k, 2) are where the push is drawn, as an arrow of fixed `length`; `body` is two-dimensional.
+    """
+    barrier = LogBarrier(body)
+    fig: Figure
+    fig, ax = axes(height=2.5)
+    x, y, slacks = _inside(body, 320)
+    values = -np.log(slacks).sum(axis=-1)
+    center = barrier.analytic_center()
+    bottom = barrier.value(center)
+    levels = bottom + np.array([0.1, 0.4, 1, 2, 3.5, 5.5])
+    ax.contour(x, y, values, levels=levels, colors=BASELINE, linewidths=1, linestyles="-")
+    _polygon(ax, body)
+    ax.plot(*center, "s", color=INK, ms=7)
+    ax.annotate("centre", center, xytext=(7, 5), textcoords="offset points", color=INK)
+    for point in points:
+        push = -barrier.gradient(point)
+        ax.annotate(
+            "",
+            point + length * push / np.linalg.norm(push),
+            xytext=point,
+            arrowprops={"arrowstyle": "-|>", "color": LEARNER, "lw": 2, "shrinkA": 0, "shrinkB": 0},
+        )
+        ax.plot(*point, "o", color=LEARNER, ms=5)
+    return fig
+
+
+def one_wall(points: Sequence[float]) -> Figure:
+    """The barrier -log x - log(1 - x) of an interval, and the balls of its local norm at some `points`."""
+    grid = np.linspace(0.003, 0.997, 400)
+    fig: Figure
+    fig, ax = axes(height=2.7)
+    ax.plot(grid, _two_walls(grid), color=INK)
+    for wall in (0, 1):
+        ax.axvline(wall, color=WALL)
+    for x in points:
+        reach = 1 / np.sqrt(1 / x**2 + 1 / (1 - x) ** 2)
+        height = _two_walls(x)
+        ax.fill_between([x - reach, x + reach], 0.55, 0.95, color=REGION, alpha=0.6, lw=0)
+        ax.plot([x, x], [0.75, height], color=LEARNER, ls=":", lw=1.2)
+        ax.plot(x, height, "o", color=LEARNER)
+        ax.plot(x, 0.75, "o", color=LEARNER, ms=5)
+    ax.set(xlim=(-0.02, 1.02), ylim=(0.4, 5.5), xlabel="probability of turning, $p$", ylabel="$R(p)$")
+    return fig
+
+
+def _two_walls(p: Any) -> Any:
+    """The log barrier of the interval (0, 1)."""
+    return -np.log(p) - np.log1p(-p)
+
+
+def bowls(x: float, y: float) -> Figure:
+    """The barrier of the interval (0, 1), its tangent at `x`, and the gap at `y`: the divergence."""
+    grid = np.linspace(0.01, 0.99, 400)
+    slope = -1 / x + 1 / (1 - x)
+    tangent = _two_walls(x) + slope * (grid - x)
+    fig: Figure
+    fig, ax = axes(height=2.9)
+    ax.plot(grid, _two_walls(grid), color=INK)
+    ax.plot(grid, tangent, color=LEARNER, ls="--", lw=1.6)
+    for wall in (0, 1):
+        ax.axvline(wall, color=WALL)
+    foot, top = _two_walls(x) + slope * (y - x), _two_walls(y)
+    ax.plot([y, y], [foot, top], color=BOUND, lw=3)
+    ax.plot(x, _two_walls(x), "o", color=LEARNER)
+    ax.plot(y, top, "D", color=BEST)
+    ax.annotate(
+        "$x$", (x, _two_walls(x)), xytext=(-4, 8), textcoords="offset points", color=LEARNER, ha="right"
+    )
+    ax.annotate("$y$", (y, top), xytext=(-9, 4), textcoords="offset points", color=BEST, ha="right")
+    ax.text(y + 0.015, (foot + top) / 2, "$B_R(y\\,\\|\\,x)$", color=BOUND, va="center")
+    ax.set(xlim=(-0.02, 1.14), ylim=(-0.2, 4.4), xlabel="probability of turning, $p$", ylabel="$R(p)$")
+    ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    return fig
+
+
+# The first explorable
+
+
+def ruler_on_a_path(body: Polytope, start: FloatArray, end: FloatArray, share: float) -> Figure:
+    """A point on the way from `start` to `end` in a polygon: its ellipse, and the divergence along the way.
+
+    `body` is two-dimensional, `end` on its edge; `share` = 1 puts the point on the wall, where there is
+    no ruler.
+    """
+    point = start + share * (end - start)
+    fig: Figure
+    fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(1, 1.2))
+    _polygon(top, body)
+    top.plot(*np.array([start, end]).T, color=BASELINE, ls=":", lw=1.3)
+    if share < 1:
+        barrier = LogBarrier(body)
+        ellipse = barrier.dikin(point)
+        _divergence_levels(top, body, point)
+        top.fill(*ellipse.boundary().T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.7, zorder=4)
+        _along_the_path(bottom, body, ellipse, end - start)
+    else:
+        bottom.text(
+            0,
+            2.5,
+            "on the wall a slack is 0:\n$R$ is infinite, and there is no ruler",
+            ha="center",
+            va="center",
+        )
+    top.plot(*point, "o", color=LEARNER, ms=5, zorder=6, clip_on=False)
+    bottom.set(xlim=(-6, 3), ylim=(0, 5), ylabel="divergence")
+    bottom.set_xlabel("local distance from $x$, backwards (−) and onwards (+)")
+    return fig
+
+
+def _divergence_levels(ax: Any, body: Polytope, point: FloatArray) -> None:
+    """The sets where the divergence from a point is 1/4, 1 and 3."""
+    x, y, slacks = _inside(body, 320)
+    growth = slacks / body.slacks(point) - 1
+    divergence = (growth - np.log1p(growth)).sum(axis=-1)
+    ax.contour(x, y, divergence, levels=[0.25, 1, 3], colors=BOUND, linewidths=1, linestyles="-")
+
+
+def _along_the_path(ax: Any, body: Polytope, ellipse: DikinEllipsoid, direction: FloatArray) -> None:
+    """Divergence against signed local distance along a line, between what the theorem allows."""
+    unit = direction / ellipse.norm(direction)
+    reports = body.A @ unit / ellipse.slacks
+    ahead, behind = 1 / reports.max(), 1 / reports.min()
+    d = np.linspace(-6, 3, 721)
+    ax.plot(d, np.abs(d) - np.log1p(np.abs(d)), color=BOUND, ls="--", label="lower: $\\rho(|d|)$")
+    inner = d[np.abs(d) < 0.999]
+    ax.plot(
+        inner, -np.abs(inner) - np.log1p(-np.abs(inner)), color=BOUND, ls=":", label="upper: $\\rho(-|d|)$"
+    )
+    inside = d[(d < ahead * (1 - 1e-6)) & (d > behind * (1 - 1e-6))]
+    growth = -np.outer(inside, reports)
+    ax.plot(inside, (growth - np.log1p(growth)).sum(axis=1), color=INK, label="divergence from $x$")
+    for wall in (ahead, behind):
+        if -6 < wall < 3:
+            ax.axvline(wall, color=WALL, lw=2)
+    ax.axvspan(-1, 1, color=REGION, alpha=0.35, lw=0, zorder=0)
+    ax.plot(0, 0, "o", color=LEARNER, ms=6, clip_on=False, zorder=5)
+    ax.text(2.95, 4.8, f"wall ahead\nat {ahead:.2f}", color=WALL, fontsize=10.5, ha="right", va="top")
+    ax.legend(
+        loc="lower left",
+        bbox_to_anchor=(-0.08, 1.0),
+        ncols=3,
+        fontsize=10.5,
+        handlelength=1.6,
+        columnspacing=1.2,
+        frameon=False,
+    )
+
+
+# The second explorable
+
+_AZIMUTH, _ELEVATION = np.radians(26.0), np.radians(28.0)
+_VIEW = np.array(
+    [
+        [-np.sin(_AZIMUTH), np.cos(_AZIMUTH), 0.0],
+        [
+            -np.sin(_ELEVATION) * np.cos(_AZIMUTH),
+            -np.sin(_ELEVATION) * np.sin(_AZIMUTH),
+            np.cos(_ELEVATION),
+        ],
+    ]
+)
+
+
+def plane_through_cube(body: Polytope, point: FloatArray) -> Figure:
+    """A plane through a cube, the cube's ellipsoid at a point of it, and both once more within the plane.
+
+    `body` is the slice {l in [0,1]^3 : l_1 + l_2 + l_3 = const}, `point` (3,) lies inside it. Left: the
+    ellipsoid's outline and its section. Right, the plane seen face on: the section, and the shadow that
+    the ellipsoid would throw on it.
+    """
+    fig: Figure
+    fig, (left, right) = axes(1, 2, height=3.4)
+    ellipse = LogBarrier(body).dikin(point)
+    solid = LogBarrier(box(np.zeros(3), np.ones(3))).hessian(point)
+    corners = body.vertices()
+    _cube(left)
+    left.fill(*(corners @ _VIEW.T).T, fc="#EEDDDD", ec=WALL, lw=2, zorder=2)
+    left.plot(*_shadow(point, solid, _VIEW).T, color=BASELINE, lw=1.3, zorder=5)
+    left.fill(*(ellipse.boundary() @ _VIEW.T).T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.75, zorder=4)
+    left.plot(*(_VIEW @ point), "o", ms=5, color=LEARNER, zorder=6)
+    left.set_title("in the cube")
+
+    flat = np.array([[1.0, -1.0, 0.0], [-1.0, -1.0, 2.0]]) / np.sqrt([[2.0], [6.0]])
+    origin = np.full(3, point.sum() / 3)
+    right.fill(*((corners - origin) @ flat.T).T, fc="none", ec=WALL, lw=2.2)
+    right.fill(*((ellipse.boundary() - origin) @ flat.T).T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.75)
+    right.plot(*(_shadow(point, solid, flat) - origin @ flat.T).T, color=BASELINE, ls="--", lw=1.5)
+    right.plot(*((point - origin) @ flat.T), "o", ms=5, color=LEARNER)
+    right.set(xlim=(-0.98, 0.98), ylim=(-0.98, 0.98), aspect="equal")
+    right.axis("off")
+    right.set_title("in the plane")
+    return fig
+
+
+def _shadow(point: FloatArray, hessian: FloatArray, view: FloatArray) -> FloatArray:
+    """The outline of {y : (y - point)' hessian (y - point) <= 1} after the linear map view (2, D)."""
+    spread = np.linalg.cholesky(view @ np.linalg.inv(hessian) @ view.T)
+    angle = np.linspace(0, 2 * np.pi, 121)
+    outline: FloatArray = view @ point + np.column_stack([np.cos(angle), np.sin(angle)]) @ spread.T
+    return outline
+
+
+def _cube(ax: Any) -> None:
+    """The edges of the cube [0, 1]^3; those behind are dotted."""
+    corners = np.array(list(np.ndindex(2, 2, 2)), dtype=np.float64)
+    for i, p in enumerate(corners):
+        for q in corners[i + 1 :]:
+            if np.abs(p - q).sum() == 1:
+                hidden = not (p.any() and q.any())
+                style = {"lw": 1.0, "ls": ":"} if hidden else {"lw": 1.4, "ls": "-"}
+                ax.plot(*(np.array([p, q]) @ _VIEW.T).T, color=BASELINE, zorder=1 if hidden else 3, **style)
+    ax.set(xlim=(-0.6, 1.05), ylim=(-0.75, 1.05), aspect="equal")
+    ax.axis("off")
+
+
+# The third explorable
+
+
+def straying(
+    ranges: Mapping[str, tuple[float, float, float]],
+    total: tuple[float, float, float],
+    extremes: tuple[float, float],
+) -> Figure:
+    """What policies the Dikin ellipsoid holds, and what they pay.
+
+    `ranges` gives for each decision point the probability of turning at the centre, and the least and
+    the largest in the ellipsoid; `total` the same of the expected total; `extremes` the expected totals
+    of the best and the worst of all policies.
+    """
+    fig: Figure
+    fig, (top, bottom) = axes(2, 1, height=4.3, height_ratios=(len(ranges), 1.5))
+    for i, (at, low, high) in enumerate(ranges.values()):
+        _interval(top, -i, at, low, high)
+    for wall in (0, 1):
+        top.axvline(wall, color=WALL)
+    top.set_yticks([-i for i in range(len(ranges))], list(ranges))
+    top.set(xlim=(-0.02, 1.02), ylim=(-len(ranges) + 0.4, 0.6), xlabel="probability of turning there")
+    top.tick_params(axis="y", length=0)
+    center, least, largest = total
+    _interval(bottom, 0, center, least, largest, colour=LOSS)
+    for value in extremes:
+        bottom.axvline(value, color=BASELINE, ls="--", lw=1.4)
+    margin = 0.03 * (extremes[1] - extremes[0])
+    bottom.set(xlim=(extremes[0] - margin, extremes[1] + margin), ylim=(-0.6, 0.6))
+    bottom.set_yticks([0], ["total"])
+    bottom.tick_params(axis="y", length=0)
+    bottom.set_xlabel("expected total (dashed: best and worst policy)")
+    return fig
+
+
+def _interval(ax: Any, y: int, at: float, low: float, high: float, colour: str = LEARNER) -> None:
+    ax.axhline(y, color=FAINT, lw=1, zorder=0)
+    ax.barh(y, high - low, left=low, height=0.5, color=REGION, alpha=0.6)
+    ax.plot(at, y, "o", ms=7, color=colour, mec=PAPER, zorder=4)

@@ -1,0 +1,375 @@
+"""Pictures of chapter 2: mass that flows through the city, the shadow of a polytope, and a frozen lake.
+
+A band is one cell (h, s, a, s') of an occupancy measure, as wide as its mass. Bands of the first action
+(keep) are dark, those of the second (turn) are pale with a dark edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+from matplotlib.colors import PowerNorm
+from matplotlib.figure import Figure
+from scipy.spatial import ConvexHull
+
+from aggbandit._arrays import FloatArray, IntArray
+from aggbandit.figures.style import (
+    BASELINE,
+    BEST,
+    FAINT,
+    INK,
+    LEARNER,
+    LOSS,
+    MARKERS,
+    MASS_CMAP,
+    PAPER,
+    REGION,
+    WALL,
+    axes,
+)
+from aggbandit.worlds import World
+
+__all__ = ["flow", "lake", "mixing", "shadow"]
+
+
+# The flow: an SVG string, which stays sharp and takes the theme's colours
+
+_WIDTH, _HEIGHT = 640, 392
+_LEFT, _STEP = 118, 168  # where the first bar stands, and the distance between bars
+_TOP, _GAP, _MASS = 104, 110, 96  # the middle of the first place, from place to place, the height of mass one
+_HALF = 8  # half the width of the bar that stands for a place
+
+
+def flow(
+    world: World, x: FloatArray, *, title: str = "", dials: Mapping[tuple[int, int], str] | None = None
+) -> str:
+    """An occupancy measure as a flow from left to right: every cell a band as wide as its mass.
+
+    world: for names and shape, with three places and three steps; x: (H, S, A, S); title: what it pays
+    dials: letters to write on some places (h, s), the steps counted from zero
+    Returns an SVG string.
+    """
+    horizon, n_states, n_actions, _ = world.mdp.shape
+    mass = np.vstack([x.sum(axis=(2, 3)), x[-1].sum(axis=(0, 1))])
+    middle = _TOP + _GAP * np.arange(n_states)
+    parts = [_words(_LEFT - _HALF, 24, title, LOSS, "start", weight=700), *_key(world)]
+    for h in range(horizon):
+        # What leaves a place is stacked by action, what arrives is stacked by where it came from.
+        leaving, arriving = middle - _MASS * mass[h] / 2, middle - _MASS * mass[h + 1] / 2
+        for s, a, t in np.ndindex(n_states, n_actions, n_states):
+            width = _MASS * x[h, s, a, t]
+            if width > 1e-9:
+                parts.append(_band(h, leaving[s], arriving[t], width, pale=a > 0))
+            leaving[s] += width
+            arriving[t] += width
+    for h, s in np.ndindex(horizon + 1, n_states):
+        if mass[h, s] > 1e-9:
+            along, tall = _LEFT + _STEP * h, _MASS * float(mass[h, s])
+            high = float(middle[s]) - tall / 2
+            parts.append(
+                f'<rect x="{along - _HALF}" y="{_number(high)}" width="{2 * _HALF}" '
+                f'height="{_number(tall)}" fill="currentColor"/>'
+            )
+            parts.append(_words(along, high - 5, f"{mass[h, s]:.2f}", size=16))
+    for (h, s), letter in (dials or {}).items():
+        along = _LEFT + _STEP * h
+        parts.append(
+            f'<circle cx="{along}" cy="{middle[s]}" r="14" stroke="currentColor" stroke-width="2" '
+            'style="fill:var(--ab-card,#fff)"/>'
+        )
+        parts.append(_words(along, middle[s] + 6, letter, weight=700))
+    for s, name in enumerate(world.state_names):
+        words = name.split(" ")
+        for i, word in enumerate(words):
+            below = middle[s] + 6 + 20 * (i - (len(words) - 1) / 2)
+            parts.append(_words(_LEFT - 26, below, word, anchor="end"))
+    for h in range(horizon):
+        parts.append(_words(_LEFT + _STEP * (h + 0.5), _HEIGHT - 8, f"leg {h + 1}"))
+    return _svg(parts)
+
+
+def _svg(parts: Sequence[str]) -> str:
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" xmlns="http://www.w3.org/2000/svg" '
+        'style="display:block;width:100%;max-width:640px;margin:0 auto;'
+        'font-family:var(--ab-sans,sans-serif)">' + "".join(parts) + "</svg>"
+    )
+
+
+def _band(h: int, start: float, end: float, width: float, *, pale: bool) -> str:
+    """A band from step h to h + 1 whose upper edge runs from height `start` to `end`."""
+    left, right = _LEFT + _STEP * h + _HALF, _LEFT + _STEP * (h + 1) - _HALF
+    bend = (left + right) // 2
+    a, b, c, d = (_number(v) for v in (start, end, end + width, start + width))
+    path = f"M{left} {a}C{bend} {a} {bend} {b} {right} {b}V{c}C{bend} {c} {bend} {d} {left} {d}Z"
+    return f'<path d="{path}" {_look(pale=pale)}/>'
+
+
+def _look(*, pale: bool) -> str:
+    if pale:
+        return f'fill="{LEARNER}" fill-opacity=".25" stroke="{LEARNER}"'
+    return f'fill="{LEARNER}"'
+
+
+def _key(world: World) -> list[str]:
+    """The actions and their looks, at the upper right."""
+    parts = []
+    for a, name in enumerate(world.action_names):
+        along = _WIDTH - 118 * (world.mdp.n_actions - a)
+        parts.append(f'<rect x="{along}" y="12" width="32" height="13" {_look(pale=a > 0)}/>')
+        parts.append(_words(along + 40, 24, f"“{name}”", anchor="start"))
+    return parts
+
+
+def _words(
+    along: float,
+    down: float,
+    text: str,
+    colour: str = "currentColor",
+    anchor: str = "middle",
+    *,
+    size: int = 18,
+    weight: int = 400,
+) -> str:
+    return (
+        f'<text x="{_number(along)}" y="{_number(down)}" fill="{colour}" text-anchor="{anchor}" '
+        f'font-size="{size}" font-weight="{weight}">{escape(text)}</text>'
+    )
+
+
+def _number(value: float) -> str:
+    """One decimal, ties always upwards, so that rounding errors do not show."""
+    return f"{np.floor(10 * value + 0.5 + 1e-6) / 10:g}"
+
+
+# The shadow of the polytope
+
+
+_UNIT = 168  # the length of one unit of expected total
+_PLANE_LEFT, _PLANE_FOOT, _PLANE_TOP = 62, 338, 30
+_LOW, _WIDE = 0.75, 1.66  # where the axes begin, and how far the horizontal one runs
+
+
+def shadow(
+    world: World,
+    corners: FloatArray,
+    *,
+    angle: float,
+    actions: IntArray,
+    names: tuple[str, str] = ("dry", "rain"),
+) -> str:
+    """The polytope seen from the side of two losses, a loss that turns, and the policy at its best corner.
+
+    world: for names; corners: (M, 2), what each deterministic policy pays under the two tables
+    angle: theta in degrees, the loss is cos(theta) times the first table plus sin(theta) times the second
+    actions: (H, S), the best deterministic policy for it; names: of the two tables
+    Returns an SVG string.
+    """
+    theta = np.deg2rad(angle)
+    direction = np.array([np.cos(theta), np.sin(theta)])
+    best = corners[np.argmin(corners @ direction)]
+    middle = (corners.max(axis=0) + corners.min(axis=0)) / 2
+    across = 3.0 * np.array([-direction[1], direction[0]])
+    hull = _points(corners[ConvexHull(corners).vertices])
+    dots = "".join(f"M{point}h0" for point in _points(corners))
+    tail, head = _points(np.array([middle - 0.3 * direction, middle + 0.3 * direction]))
+    line = "L".join(_points(np.array([best - across, best + across])))
+    x, y = _points(best[None])[0].split()
+    wide, tall = round(_UNIT * _WIDE), _PLANE_FOOT - _PLANE_TOP
+    parts = [
+        *_axes(names),
+        f'<path d="M{"L".join(hull)}Z" fill="{REGION}" fill-opacity=".3" stroke="{WALL}" stroke-width="2"/>',
+        f'<path d="{dots}" stroke="{BASELINE}" stroke-width="4" stroke-linecap="round"/>',
+        # An inner picture, so that the line ends where the plane does.
+        f'<svg x="{_PLANE_LEFT}" y="{_PLANE_TOP}" width="{wide}" height="{tall}" '
+        f'viewBox="{_PLANE_LEFT} {_PLANE_TOP} {wide} {tall}">'
+        f'<path d="M{line}" stroke="{LOSS}" stroke-width="2.4" stroke-dasharray="9 6"/></svg>',
+        f'<path d="M{tail}L{head}" stroke="{LOSS}" stroke-width="4"/>',
+        _arrow_head(head, direction),
+        f'<circle cx="{x}" cy="{y}" r="9" fill="{BEST}" stroke="#fff" stroke-width="2"/>',
+        _words(_PLANE_LEFT + 4, 22, f"θ = {angle:.0f}°", LOSS, "start", weight=700),
+        *_decisions(world, actions),
+        _words(520, 22, f"{names[0]} {best[0]:.2f}, {names[1]} {best[1]:.2f}", BEST, weight=700),
+    ]
+    return _svg(parts)
+
+
+def _points(points: FloatArray) -> list[str]:
+    """Points of the plane of expected totals as SVG coordinates."""
+    along = _PLANE_LEFT + _UNIT * (points[:, 0] - _LOW)
+    down = _PLANE_FOOT - _UNIT * (points[:, 1] - _LOW)
+    return [f"{_number(a)} {_number(d)}" for a, d in zip(along, down, strict=True)]
+
+
+def _axes(names: tuple[str, str]) -> list[str]:
+    right = _PLANE_LEFT + _UNIT * _WIDE
+    parts = [
+        f'<path d="M{_PLANE_LEFT} {_PLANE_TOP}V{_PLANE_FOOT}H{_number(right)}" fill="none" '
+        'stroke="currentColor" stroke-opacity=".6"/>',
+        _words((_PLANE_LEFT + right) / 2, _HEIGHT - 8, f"expected total, {names[0]}", size=17),
+        f'<g transform="translate(16 {(_PLANE_TOP + _PLANE_FOOT) / 2:g}) rotate(-90)">'
+        + _words(0, 0, f"expected total, {names[1]}", size=17)
+        + "</g>",
+    ]
+    for tick in (1.0, 1.5, 2.0, 2.5):
+        along, down = (float(v) for v in _points(np.array([[tick, tick]]))[0].split())
+        parts.append(_words(_PLANE_LEFT - 8, down + 5, f"{tick:g}", anchor="end", size=15))
+        if tick < _LOW + _WIDE:
+            parts.append(_words(along, _PLANE_FOOT + 20, f"{tick:g}", size=15))
+    return parts
+
+
+def _arrow_head(head: str, direction: FloatArray) -> str:
+    """A triangle at the end of an arrow; the page's vertical axis points down."""
+    tip = np.array([float(v) for v in head.split()])
+    ahead = 18 * direction * (1, -1)
+    side = 9 * direction[::-1]
+    triangle = "L".join(f"{_number(a)} {_number(d)}" for a, d in (tip + ahead, tip + side, tip - side))
+    return f'<path d="M{triangle}Z" fill="{LOSS}"/>'
+
+
+def _decisions(world: World, actions: IntArray) -> list[str]:
+    """A deterministic policy as a small table: a row a place, a column a step."""
+    horizon, n_states = actions.shape
+    left, top, size, pitch = 440, 60, 62, 67
+    parts = []
+    for h, s in zip(*world.mdp.reachable.nonzero(), strict=True):
+        later = actions[h, s] > 0
+        along, down = left + pitch * h, top + pitch * s
+        parts.append(
+            f'<rect x="{along}" y="{down}" width="{size}" height="{size}" rx="6" stroke="{BEST}" '
+            f'stroke-width="2" fill="{BEST if later else "none"}"/>'
+        )
+        parts.append(
+            _words(
+                along + size / 2,
+                down + size / 2 + 6,
+                world.action_names[actions[h, s]],
+                "#fff" if later else "currentColor",
+                weight=700 if later else 400,
+            )
+        )
+    for s, name in enumerate(world.state_names):
+        words = name.split(" ")
+        for i, word in enumerate(words):
+            below = top + pitch * s + size / 2 + 6 + 19 * (i - (len(words) - 1) / 2)
+            parts.append(_words(left - 8, below, word, anchor="end", size=16))
+    for h in range(horizon):
+        parts.append(
+            _words(left + pitch * h + size / 2, top + pitch * n_states + 16, f"leg {h + 1}", size=16)
+        )
+    return parts
+
+
+def _polygon(ax: Any, corners: FloatArray, names: tuple[str, str]) -> None:
+    """The convex hull of the corners in the plane of two expected totals."""
+    hull = corners[ConvexHull(corners).vertices]
+    ax.fill(*hull.T, fc=REGION, alpha=0.3, lw=0, zorder=1)
+    ax.plot(*np.vstack([hull, hull[:1]]).T, color=WALL, lw=1.6, zorder=2)
+    ax.plot(*corners.T, MARKERS[0], color=BASELINE, ms=2.8, mew=0, zorder=2)
+    ax.set(xlim=(0.75, 2.4), ylim=(0.75, 2.6), xticks=(1, 1.5, 2), yticks=(1, 1.5, 2, 2.5))
+    ax.set(xlabel=f"expected total, {names[0]}", ylabel=f"expected total, {names[1]}")
+    ax.set_aspect("equal")
+
+
+def mixing(
+    corners: FloatArray,
+    chord: FloatArray,
+    curve: FloatArray,
+    ends: tuple[str, str],
+    *,
+    names: tuple[str, str] = ("dry", "rain"),
+) -> Figure:
+    """Two ways from one policy to another: through the occupancy measures and through the policies.
+
+    corners: (M, 2), what each deterministic policy pays
+    chord, curve: (m, 2), what the mixtures pay, from the first policy to the second, the halves in the middle
+    ends: the names of the two policies; names: of the two tables
+    """
+    fig: Figure
+    fig, ax = axes(height=4.0)
+    _polygon(ax, corners, names)
+    half = len(chord) // 2
+    for line, colour, marker, dash in (
+        (chord, LEARNER, MARKERS[0], "-"),
+        (curve, BASELINE, MARKERS[1], "--"),
+    ):
+        ax.plot(*line.T, color=colour, lw=2.6, ls=dash, zorder=3)
+        ax.plot(*line[half], marker, color=colour, ms=10, mec=PAPER, mew=1.4, zorder=5)
+    for point in (chord[0], chord[-1]):
+        ax.plot(*point, MARKERS[0], color=INK, ms=8, mec=PAPER, mew=1.2, zorder=5)
+    for point, text, colour in (
+        (chord[0], ends[0], INK),
+        (chord[-1], ends[1], INK),
+        (chord[half], "average of the\noccupancies", LEARNER),
+        (curve[half], "average of the\npolicies", BASELINE),
+    ):
+        right = text != ends[1] and colour != LEARNER
+        ax.annotate(
+            text,
+            point,
+            xytext=(10 if right else -10, 6 if colour == INK else 0),
+            textcoords="offset points",
+            ha="left" if right else "right",
+            va="center",
+            color=colour,
+            fontsize=10.5,
+            weight="bold",
+            bbox={"boxstyle": "round,pad=0.12", "fc": PAPER, "ec": "none", "alpha": 0.8},
+            zorder=6,
+        )
+    return fig
+
+
+# The frozen lake
+
+_ARROWS = ("←", "↓", "→", "↑")
+
+
+def lake(
+    grid: Sequence[str],
+    shades: Mapping[str, FloatArray],
+    labels: Mapping[str, Sequence[str]],
+    *,
+    top: float = 1.0,
+    arrows: Mapping[str, IntArray] | None = None,
+    title: str = "",
+) -> Figure:
+    """A frozen lake, one square a state, for several policies side by side.
+
+    grid: the rows of the map in the letters S, F, H, G
+    shades: a policy's name to one number a state, (S,), between 0 (white) and top (dark)
+    labels: the policy's name to what is written in each square
+    arrows: a policy's name to its action in each state, (S,), as 0..3 for left, down, right, up
+    title: over everything
+    """
+    columns = len(grid[0])
+    norm = PowerNorm(0.5, 0, top)
+    fig: Figure
+    fig, axs = axes(1, len(shades), height=3.75 if title else 3.4)
+    for ax, (name, values) in zip(np.ravel(axs), shades.items(), strict=True):
+        ax.imshow(np.reshape(values, (len(grid), columns)), cmap=MASS_CMAP, norm=norm)
+        for s, letter in enumerate("".join(grid)):
+            row, column = divmod(s, columns)
+            dark = norm(values[s]) > 0.55
+            ink, red = (PAPER, PAPER) if dark else (INK, WALL)
+            ax.text(column, row + 0.1, labels[name][s], ha="center", va="center", color=ink, fontsize=11)
+            if letter != "F":
+                ax.text(column - 0.4, row - 0.3, letter, ha="left", va="center", color=red, weight="bold")
+            if letter == "H":
+                edge = 0.47 * np.array([[-1, 1, 1, -1, -1], [-1, -1, 1, 1, -1]])
+                ax.plot(column + edge[0], row + edge[1], color=WALL, lw=1.6)
+            if arrows and name in arrows and letter in "SF":
+                arrow = _ARROWS[arrows[name][s]]
+                ax.text(column + 0.3, row - 0.28, arrow, ha="center", va="center", color=ink, fontsize=13)
+        ax.set_xticks(np.arange(columns + 1) - 0.5, labels=[])
+        ax.set_yticks(np.arange(len(grid) + 1) - 0.5, labels=[])
+        ax.grid(color=FAINT)
+        ax.tick_params(length=0)
+        ax.set_title(name, fontsize=11.5)
+    if title:
+        fig.suptitle(title, fontsize=12.5, weight="bold", x=0.02, ha="left")
+    return fig

@@ -99,6 +99,15 @@ def test_thin_sets_are_accepted_and_their_radius_is_right(rng):
     np.testing.assert_allclose(sorted(sliver.vertices()[:, 0]), [0, 1, 1], atol=1e-9)
 
 
+def test_rows_of_any_scale_describe_the_same_set():
+    A, b = SQUARE
+    scales = np.array([1e-12, 1, 1e12, 1e-6])
+    body = ab.Polytope(A * scales[:, None], b * scales)
+    assert body.inner_radius == pytest.approx(1)
+    np.testing.assert_allclose(ab.LogBarrier(body).analytic_center(), 0, atol=1e-12)
+    assert ab.cross_polytope(10).inner_radius == pytest.approx(1 / np.sqrt(10))
+
+
 def test_slacks_and_containment():
     body = ab.simplex(3)
     np.testing.assert_array_equal(body.slacks([0.2, 0.3, 0.5]), [0.2, 0.3, 0.5])

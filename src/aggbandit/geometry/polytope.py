@@ -70,6 +70,7 @@ class Polytope:
                 raise ValueError(f"C has {C.shape[1]} columns and A has {ambient}; they must be equal")
         basis, origin = _slice(C, d)
         slice_rows = A @ basis
+        _refuse_constant_rows(A, slice_rows, b - A @ origin)
         point, radius = _refuse_without_center(slice_rows, b - A @ origin, basis)
         center = origin + basis @ point
         reach = ((b - A @ center) / np.linalg.norm(slice_rows, axis=1)).max()  # of the set's own size
@@ -263,16 +264,9 @@ def _slice(C: FloatArray, d: FloatArray) -> tuple[FloatArray, FloatArray]:
     return basis, sides @ kept
 
 
-def _refuse_without_center(
-    rows: FloatArray, slacks: FloatArray, basis: FloatArray
-) -> tuple[FloatArray, float]:
-    """Centre and radius of a largest ball in {u : rows u <= slacks}; refuses a set that has no centre.
-
-    Both programs see the unit normals as N = Q T with orthonormal columns Q, and work in the
-    coordinates T u: a thin set, whose normals are nearly parallel, looks to the solver like a round one.
-    """
-    lengths = np.linalg.norm(rows, axis=1)
-    constant = lengths <= RANK_TOLERANCE * float(lengths.max())
+def _refuse_constant_rows(A: FloatArray, slice_rows: FloatArray, slacks: FloatArray) -> None:
+    """Refuse an inequality that says the same at all points of the slice."""
+    constant = np.linalg.norm(slice_rows, axis=1) <= RANK_TOLERANCE * np.linalg.norm(A, axis=1)
     if constant.any():
         i = int(constant.argmax())
         if slacks[i] < 0:
@@ -282,7 +276,19 @@ def _refuse_without_center(
         raise ValueError(
             f"inequality {i} is constant on the slice (its slack is always {slacks[i]:.6g}); drop it"
         )
-    q, singular, directions = np.linalg.svd(rows / lengths[:, None])
+
+
+def _refuse_without_center(
+    rows: FloatArray, slacks: FloatArray, basis: FloatArray
+) -> tuple[FloatArray, float]:
+    """Centre and radius of a largest ball in {u : rows u <= slacks}; refuses a set that has no centre.
+
+    Both programs see the unit normals as N = Q T with orthonormal columns Q, and work in the
+    coordinates T u: a thin set, whose normals are nearly parallel, looks to the solver like a round one.
+    """
+    lengths = np.linalg.norm(rows, axis=1)
+    few = len(rows) < rows.shape[1]  # then the directions no row sees are wanted as well
+    q, singular, directions = np.linalg.svd(rows / lengths[:, None], full_matrices=few)
     rank = int((singular > RANK_TOLERANCE * singular[0]).sum())
     to_slice = directions[:rank].T / singular[:rank]
     center, radius = _inscribed_ball(q[:, :rank], slacks / lengths)

@@ -110,7 +110,7 @@
 
   // --------------------------------------------------------- 3. the theme's names
   function scrollByKeys() {
-    for (const region of document.querySelectorAll("div.math, pre, .pst-scrollable-table-container")) {
+    for (const region of document.querySelectorAll("div.math, pre, .output, .pst-scrollable-table-container")) {
       if (region.scrollWidth > region.clientWidth + 1 && region.tabIndex < 0) region.tabIndex = 0;
     }
   }

@@ -100,7 +100,8 @@ def ledger(
 ) -> Figure:
     """What the driver has seen: the last six routes with their totals, and the average of all totals so far.
 
-    world: gives the names; trajectories, totals: all the nights played; last_night: the right end of the lower axis in all frames.
+    world: gives the names; trajectories, totals: all the nights played; last_night: the right end of the
+    lower axis, the same in all frames.
     """
     played = len(trajectories)
     fig: Figure

@@ -21,7 +21,9 @@ from aggbandit.geometry import (
     DikinEllipsoid,
     Ellipsoid,
     LogBarrier,
+    OccupancyBarrier,
     OccupancyCoordinates,
+    OccupancySet,
     Polytope,
     Step,
     box,
@@ -31,6 +33,11 @@ from aggbandit.geometry import (
     random_polygon,
     regular_polygon,
     simplex,
+)
+from aggbandit.learners.confidence import (
+    CorrectedConfidence,
+    TightConfidence,
+    empirical_dynamics,
 )
 from aggbandit.learners.fixed import FixedPolicy
 from aggbandit.learners.increasing_rates import (
@@ -44,6 +51,14 @@ from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentR
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
 from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.learners.protocol import EpisodeLearner, VectorLearner
+from aggbandit.learners.reduction import (
+    AggregateFeedbackLearner,
+    RunningMean,
+    carry,
+    restart,
+    theorem_rates,
+    tuned_rates,
+)
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import (
     FiniteHorizonMDP,
@@ -59,7 +74,7 @@ from aggbandit.occupancy import (
     occupancy_lp,
     policy_of,
 )
-from aggbandit.simulation import History, simulate
+from aggbandit.simulation import History, resume, simulate
 from aggbandit.worlds import (
     RewardScale,
     World,
@@ -73,8 +88,10 @@ from aggbandit.worlds import (
 __all__ = [
     "AgainstEstimator",
     "AggregateFeedback",
+    "AggregateFeedbackLearner",
     "Barrier",
     "ConstantRate",
+    "CorrectedConfidence",
     "DikinEllipsoid",
     "DistortedBandit",
     "DrawArm",
@@ -96,7 +113,9 @@ __all__ = [
     "LossSequence",
     "MirrorDescentBound",
     "MirrorDescentRun",
+    "OccupancyBarrier",
     "OccupancyCoordinates",
+    "OccupancySet",
     "OptimalDesign",
     "OptimisticEXP2",
     "Polytope",
@@ -104,19 +123,23 @@ __all__ = [
     "RandomMove",
     "RewardScale",
     "RuleViolation",
+    "RunningMean",
     "Step",
     "StepFeedback",
+    "TightConfidence",
     "TowardsWorstVertex",
     "Trajectory",
     "Undistorted",
     "VectorLearner",
     "World",
     "box",
+    "carry",
     "chain",
     "check_occupancy",
     "cross_polytope",
     "deterministic_policies",
     "dynamics_of",
+    "empirical_dynamics",
     "enumerate_trajectories",
     "free_occupancy_lp",
     "freezing_epsilon",
@@ -135,10 +158,14 @@ __all__ = [
     "random_mdp",
     "random_polygon",
     "regular_polygon",
+    "restart",
+    "resume",
     "scrible",
     "simplex",
     "simulate",
+    "theorem_rates",
     "theory",
+    "tuned_rates",
     "uniform_policy",
     "worlds",
 ]

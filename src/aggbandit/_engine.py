@@ -37,6 +37,8 @@ from aggbandit.mdp import FiniteHorizonMDP
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+# Episodes a chunk times entries of x: some tens of milliseconds.
+CHUNK_ENTRIES = 1 << 18
 # How a call of `play` ended.
 DONE, EPOCH_ENDED, LEFT_THE_SET, NO_MINIMISER = 0, 1, 2, 3
 
@@ -100,10 +102,10 @@ class Rules(NamedTuple):
 
 
 class Record(NamedTuple):
-    """What happened, an entry an episode."""
+    """What happened, an entry an episode of the chunk that is played."""
 
-    expected_loss: FloatArray  # (K,)
-    total_loss: FloatArray  # (K,)
+    expected_loss: FloatArray
+    total_loss: FloatArray
 
 
 class Inverse(NamedTuple):
@@ -810,9 +812,12 @@ def play(
     record: Record,
     first: int,
     last: int,
+    chunk: int,
     rng: np.random.Generator,
 ) -> tuple[int, int]:
     """Episodes first..last-1, or until the epoch ends. Returns the next episode and how it ended.
+
+    `record` starts with the episode `chunk`.
 
     x must be factorised in `work`, and the minimiser for `learner.dual`, which `work.target` equals up to
     C'lambda; `work.direction` holds the Newton step that was too short to be taken.
@@ -825,7 +830,7 @@ def play(
             return k, LEFT_THE_SET
         # Line 10.
         rollout(world, body, work, rng)
-        record.expected_loss[k] = expected_loss(world, k, body, work)
+        record.expected_loss[k - chunk] = expected_loss(world, k, body, work)
         total = 0.0
         z_hat_epsilon = 0.0
         ended = False
@@ -841,7 +846,7 @@ def play(
             learner.visits[c] += 1
             ended = ended or learner.visits[c] >= max(body.visits[c], 1)
             i = j
-        record.total_loss[k] = total
+        record.total_loss[k - chunk] = total
         # Line 11, which is Algorithm 2, lines 8 to 10.
         if dimension > 0:
             baseline = rules.baseline
@@ -884,6 +889,8 @@ class CompiledRun:
     which a mirror step counts as taken. Raises ValueError if the shapes do not fit.
     """
 
+    name: str = "compiled"
+
     def __init__(
         self,
         learner: AggregateFeedbackLearner,
@@ -918,23 +925,37 @@ class CompiledRun:
             dimension=learner.epoch.body.dimension,
         )
 
-    def advance(self, record: Record, last: int, rng: np.random.Generator) -> None:
-        """Play until `last` episodes have been played in all, writing into `record`, with randomness from
-        `rng`.
+    def chunk_end(self, first: int) -> int:
+        """Where to stop after `first`: multiples of a power of two, by the size of the world alone.
+
+        Stopping rewrites the state, which changes its rounding; stopping always at the same episodes keeps a
+        resumed run equal to an uninterrupted one.
+        """
+        size = max(1, CHUNK_ENTRIES // self.work.y.size)
+        power = 1 << (size.bit_length() - 1)
+        return (first // power + 1) * power
+
+    def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Episodes first..last-1 of the losses, with randomness from `rng`: their expected and total losses.
 
         Raises FloatingPointError or RuntimeError, naming the episode, if rounding carried a point out of the
         set or a minimiser was not found; neither has been seen.
         """
         learner = self.learner
-        while learner.episode < last:
+        record = Record(np.empty(last - first), np.empty(last - first))
+        before = learner.episode - first
+        learner.check_episodes(last - first)
+        while learner.episode < last + before:
             body, carried = self._load()
+            here = learner.episode - before
             episode, ended = play(
-                self.world, body, carried, self.rules, self.work, record, learner.episode, last, rng
+                self.world, body, carried, self.rules, self.work, record, here, last, first, rng
             )
-            self._store(carried, int(episode))
+            self._store(carried, int(episode) + before)
             self._check(int(ended))
             if ended == EPOCH_ENDED:
                 learner.end_epoch()
+        return record.expected_loss, record.total_loss
 
     def _load(self) -> tuple[Body, Learner]:
         """The epoch and the learner's state as cells, with x factorised and minimal."""
@@ -960,6 +981,7 @@ class CompiledRun:
             scalars=np.array([state.eta, epoch.eta0, learner.sum_of_totals, learner.episode]),
             counters=np.array([state.clipped, state.newton_steps, state.damped, 0]),
         )
+        self.work.sigma[:] = 1.0  # forget the last epoch's roots: the state alone decides
         inside = factorise(carried.x, body, self.work, np.zeros_like(carried.counters))
         self._check(DONE if inside else LEFT_THE_SET)
         if self.rules.dimension > 0:

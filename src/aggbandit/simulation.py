@@ -1,25 +1,40 @@
 """Play a learner against a world, an episode at a time, and keep what the regret needs.
 
+A run can be interrupted, saved, loaded and resumed. Randomness comes from one generator; the two engines draw
+the same numbers from it in the same order, and agree to rounding.
+
 Source: the protocol and the regret of Section 3.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+import importlib.util
+import json
+import os
+import signal
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import FrameType
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, IntArray, check_positive_int
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
 from aggbandit.learners.protocol import EpisodeLearner
+from aggbandit.learners.reduction import AggregateFeedbackLearner, EpochSummary
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP
 
-__all__ = ["History", "simulate"]
+__all__ = ["History", "resume", "simulate"]
 
-ENGINES = ("auto", "reference")
+ENGINES = ("auto", "compiled", "reference")
 FEEDBACKS = (AggregateFeedback, FullFeedback, StepFeedback)
+# A saved history says what it is and in which layout.
+FORMAT, VERSION = "aggbandit history", 1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -29,8 +44,18 @@ class History:
     expected_loss:   (K,) x^{pi_k} . l_k, what the policy of the episode pays on average
     total_loss:      (K,) z_hat_k . l_k, what the trajectory of the episode paid
     comparator_loss: (K,) x^{pi*} . l_k, what the best fixed policy pays on average
-    best_policy:     (H, S, A), pi*, best for all K episodes together
-    best_value:      sum_k x^{pi*} . l_k
+    best_policy:     (H, S, A), pi*, best for all planned episodes together
+    best_value:      what pi* pays on average in all planned episodes
+    episodes:        how many episodes were played
+    planned:         how many were to be played; more than `episodes` if the run was interrupted
+    every:           1, or m if the history is thinned: an entry of the three arrays then is the sum over m
+    episodes in
+                     a row (the last one over the rest), so that sums, and `regret` at these episodes, stay
+                     exact
+    epochs:          a summary of each epoch, for a learner that has epochs
+    engine:          "reference" or "compiled", whichever played
+    checkpoint:      where learner and generator were, if the run was interrupted and the learner can be
+    resumed
 
     Source: Section 3.
     """
@@ -40,21 +65,102 @@ class History:
     comparator_loss: FloatArray
     best_policy: FloatArray
     best_value: float
+    episodes: int
+    planned: int
+    every: int = 1
+    epochs: tuple[EpochSummary, ...] = ()
+    engine: str = "reference"
+    checkpoint: dict[str, Any] | None = None
 
     def __len__(self) -> int:
-        """K, the number of episodes."""
-        return len(self.expected_loss)
+        """The number of episodes played."""
+        return self.episodes
 
     def __repr__(self) -> str:
-        return f"History(episodes={len(self)}, regret={self.regret()[-1]:.6g})"
+        played = f"{self.episodes}" if self.complete else f"{self.episodes} of {self.planned}, interrupted"
+        regret = f", regret={self.regret()[-1]:.6g}" if self.episodes else ""
+        return f"History(episodes={played}{regret})"
+
+    @property
+    def complete(self) -> bool:
+        """Were all planned episodes played?"""
+        return self.episodes == self.planned
+
+    @property
+    def at(self) -> IntArray:
+        """After how many episodes each entry ends: 1, 2, ..., K, or m, 2m, ..., K if the history is
+        thinned."""
+        return np.minimum(self.every * np.arange(1, len(self.expected_loss) + 1), self.episodes)
 
     def regret(self) -> FloatArray:
-        """The regret after each episode: sum_{j<=k} (x^{pi_j} - x^{pi*}) . l_j, shape (K,).
+        """The regret after each episode (of `at`): sum_{j<=k} (x^{pi_j} - x^{pi*}) . l_j, shape (K,).
 
-        pi* is the best policy for all K episodes, so that only the last entry is compared with its own
-        optimum (an earlier entry may be negative). Expectations are over the trajectories. Source: Section 3.
+        pi* is the best policy for all planned episodes, so that only the last entry of a complete history is
+        compared with its own optimum (an earlier entry may be negative). Expectations are over the
+        trajectories.
+        Source: Section 3.
         """
         return np.cumsum(self.expected_loss - self.comparator_loss)
+
+    def save(self, path: str | Path) -> None:
+        """Write everything to one file: first under a temporary name, then renamed, so that it is whole or
+        not there.
+
+        path: of the file; an existing one is replaced.
+        """
+        arrays = {name: getattr(self, name) for name in ("expected_loss", "total_loss", "comparator_loss")}
+        arrays["best_policy"] = self.best_policy
+        header: dict[str, Any] = {
+            "format": FORMAT,
+            "version": VERSION,
+            "best_value": self.best_value,
+            "episodes": self.episodes,
+            "planned": self.planned,
+            "every": self.every,
+            "engine": self.engine,
+            "epochs": [asdict(epoch) for epoch in self.epochs],
+        }
+        if self.checkpoint is not None:
+            header["generator"] = self.checkpoint["generator"]
+            arrays |= {f"learner.{name}": value for name, value in self.checkpoint["learner"].items()}
+        target = Path(path)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}.tmp")
+        try:
+            with open(temporary, "wb") as file:
+                np.savez_compressed(file, header=np.array(json.dumps(header, default=_as_list)), **arrays)
+            os.replace(temporary, target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | Path) -> History:
+        """Read a file that `save` wrote.
+
+        path: of the file. Raises FileNotFoundError if there is none, and ValueError, naming the file, if it
+        is truncated, not a history, or of a newer version.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                arrays = {name: file[name] for name in file.files}
+            header = json.loads(str(arrays.pop("header")))
+        except FileNotFoundError:
+            raise
+        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{path} is truncated or is not a saved history") from error
+        if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
+            raise ValueError(f"{path} is not a saved history")
+        version = header.pop("version")
+        if version != VERSION:
+            raise ValueError(f"{path} has version {version} of the format; this is version {VERSION}")
+        learner = {
+            name.removeprefix("learner."): arrays.pop(name)
+            for name in list(arrays)
+            if name.startswith("learner.")
+        }
+        generator = header.pop("generator", None)
+        epochs = tuple(EpochSummary(**epoch) for epoch in header.pop("epochs"))
+        checkpoint = None if generator is None else {"learner": learner, "generator": generator}
+        return cls(**arrays, **header, epochs=epochs, checkpoint=checkpoint)
 
 
 def simulate(
@@ -63,6 +169,9 @@ def simulate(
     losses: LossSequence,
     rng: np.random.Generator,
     engine: str = "auto",
+    *,
+    every: int = 1,
+    progress: bool = False,
 ) -> History:
     """Play `learner` in the world `mdp` for all episodes of `losses`.
 
@@ -70,13 +179,117 @@ def simulate(
     feedback shows, no more. From `rng` are drawn, in this order, what the policy needs and then the 2H
     uniforms of the trajectory (see `FiniteHorizonMDP.rollout`).
 
-    learner: an `EpisodeLearner`; mdp: the world, known to the learner only if it was made with it;
-    losses: a `LossSequence` of the shape of the world; rng: the source of all randomness;
-    engine: "reference" plays one episode at a time in NumPy, "auto" takes the fastest way there is.
+    learner:  an `EpisodeLearner`
+    mdp:      the world, known to the learner only if it was made with it
+    losses:   a `LossSequence` of the shape of the world
+    rng:      the source of all randomness
+    engine:   "reference" plays one episode at a time in NumPy; "compiled" plays `AggregateFeedbackLearner`
+    without
+              Python in an episode, and needs Numba; "auto" compiles where that is possible
+    every:    keep sums over so many episodes in a row instead of single ones (see `History`)
+    progress: show a bar with an estimate of the time left; needs tqdm
+
+    Ctrl-C (or the notebook's stop button) ends the run after the episode or the chunk of episodes being
+    played, and
+    what was played so far is returned: `History.complete` is then false, and `resume` goes on from it.
 
     Raises ValueError before the first episode if the losses do not fit the world, the learner's feedback is
-    not one of the three types, or the engine is unknown; and as soon as a learner returns no policy.
+    not one of the three types, or the engine is unknown or cannot play this learner; ImportError if Numba or
+    tqdm is asked for and not there; ValueError as soon as a learner returns no policy.
     """
+    check_positive_int("every", every)
+    best_policy, best_value = losses.best_policy(mdp)
+    run = _runner(learner, mdp, losses, engine)
+    blocks = _Blocks(len(losses), every)
+    return _play(run, learner, mdp, losses, rng, best_policy, best_value, blocks, progress)
+
+
+def resume(
+    history: History,
+    learner: EpisodeLearner[Any],
+    mdp: FiniteHorizonMDP,
+    losses: LossSequence,
+    *,
+    progress: bool = False,
+) -> History:
+    """Go on with an interrupted run, to exactly the result of the run that was not interrupted.
+
+    history:  of the interrupted run, possibly loaded from a file; it holds the state of the random numbers
+    too
+    learner:  made anew with the same arguments; it is set to the state the history holds
+    mdp, losses: the same as then
+    progress: show a bar
+
+    Returns the history of the whole run. Raises ValueError if the history holds no checkpoint, the learner
+    cannot be resumed or was made with other arguments, or world and losses are not those of the history.
+    """
+    if history.checkpoint is None:
+        raise ValueError("the history has no checkpoint: it is complete, or its learner cannot be resumed")
+    if not isinstance(learner, _Resumable):
+        raise ValueError(f"{type(learner).__name__} cannot be resumed")
+    best_policy, best_value = losses.best_policy(mdp)
+    if len(losses) != history.planned or best_value != history.best_value:
+        raise ValueError(
+            f"these are {len(losses)} episodes with a best value of {best_value:.6g}; "
+            f"the history is of {history.planned} episodes with a best value of {history.best_value:.6g}"
+        )
+    learner.restore(history.checkpoint["learner"])
+    run = _runner(learner, mdp, losses, history.engine)
+    blocks = _Blocks(len(losses), history.every)
+    blocks.restore(history)
+    rng = _generator(history.checkpoint["generator"])
+    return _play(run, learner, mdp, losses, rng, best_policy, best_value, blocks, progress)
+
+
+# --- engines ------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class _Resumable(Protocol):
+    """A learner whose state can be written down."""
+
+    def snapshot(self) -> dict[str, Any]: ...
+
+    def restore(self, snapshot: dict[str, Any]) -> None: ...
+
+
+class _Run(Protocol):
+    """Plays episodes first..last-1 and returns their expected and total losses."""
+
+    name: str
+
+    def chunk_end(self, first: int) -> int:
+        """Where to stop next, so that the run can be watched, interrupted and resumed."""
+        ...
+
+    def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]: ...
+
+
+class _ReferenceRun:
+    """One episode at a time."""
+
+    name = "reference"
+
+    def __init__(self, learner: EpisodeLearner[Any], mdp: FiniteHorizonMDP, losses: LossSequence) -> None:
+        self.learner, self.mdp, self.losses = learner, mdp, losses
+
+    def chunk_end(self, first: int) -> int:
+        return first + 1
+
+    def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        expected_loss, total_loss = np.empty(last - first), np.empty(last - first)
+        for k in range(first, last):
+            loss = self.losses[k]
+            policy = self.learner.policy(rng)
+            trajectory = self.mdp.rollout(policy, rng)
+            self.learner.observe(self.learner.feedback.observe(trajectory, loss))
+            expected_loss[k - first] = self.mdp.expected_loss(policy, loss)
+            total_loss[k - first] = trajectory.total(loss)
+        return expected_loss, total_loss
+
+
+def _runner(learner: EpisodeLearner[Any], mdp: FiniteHorizonMDP, losses: LossSequence, engine: str) -> _Run:
+    """The engine to use, once everything that can be checked beforehand is in order."""
     if engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it must be one of {', '.join(map(repr, ENGINES))}")
     if learner.feedback not in FEEDBACKS:
@@ -84,15 +297,152 @@ def simulate(
             f"learner.feedback is {learner.feedback!r}; "
             f"it must be one of {', '.join(f.__name__ for f in FEEDBACKS)}"
         )
-    best_policy, best_value = losses.best_policy(mdp)
-    expected_loss = np.empty(len(losses))
-    total_loss = np.empty(len(losses))
-    for k in range(len(losses)):
-        loss = losses[k]
-        policy = learner.policy(rng)
-        trajectory = mdp.rollout(policy, rng)
-        learner.observe(learner.feedback.observe(trajectory, loss))
-        expected_loss[k] = mdp.expected_loss(policy, loss)
-        total_loss[k] = trajectory.total(loss)
-    comparator_loss = losses.expected_losses(mdp, best_policy)
-    return History(expected_loss, total_loss, comparator_loss, best_policy, best_value)
+    losses.check_world(mdp)
+    if isinstance(learner, AggregateFeedbackLearner) and engine != "reference":
+        if importlib.util.find_spec("numba") is not None:
+            from aggbandit._engine import CompiledRun
+
+            return CompiledRun(learner, mdp, losses)
+        if engine == "compiled":
+            raise ImportError('the compiled engine needs Numba: pip install "aggbandit[fast]"')
+    if engine == "compiled":
+        raise ValueError(f"the compiled engine cannot play {type(learner).__name__}; it plays Algorithm 3")
+    return _ReferenceRun(learner, mdp, losses)
+
+
+def _play(
+    run: _Run,
+    learner: EpisodeLearner[Any],
+    mdp: FiniteHorizonMDP,
+    losses: LossSequence,
+    rng: np.random.Generator,
+    best_policy: FloatArray,
+    best_value: float,
+    blocks: _Blocks,
+    progress: bool,
+) -> History:
+    """Play on until the end or an interrupt, chunk by chunk."""
+    comparator = np.tensordot(losses.tables, mdp.occupancy(best_policy), axes=4)
+    with _interrupts() as interrupted, _bar(len(losses), blocks.episodes, progress) as advance:
+        while blocks.episodes < len(losses) and not interrupted:
+            first = blocks.episodes
+            last = min(run.chunk_end(first), len(losses))
+            expected_loss, total_loss = run.play(first, last, rng)
+            blocks.add(expected_loss, total_loss, comparator[losses.schedule[first:last]])
+            advance(last - first)
+    checkpoint = None
+    if blocks.episodes < len(losses) and isinstance(learner, _Resumable):
+        checkpoint = {"learner": learner.snapshot(), "generator": dict(rng.bit_generator.state)}
+    expected_loss, total_loss, comparator_loss = blocks.sums()
+    return History(
+        expected_loss,
+        total_loss,
+        comparator_loss,
+        best_policy,
+        best_value,
+        episodes=blocks.episodes,
+        planned=len(losses),
+        every=blocks.every,
+        epochs=learner.epochs if isinstance(learner, AggregateFeedbackLearner) else (),
+        engine=run.name,
+        checkpoint=checkpoint,
+    )
+
+
+class _Blocks:
+    """Sums over `every` episodes in a row, filled from the left."""
+
+    def __init__(self, planned: int, every: int) -> None:
+        self.every, self.episodes = every, 0
+        self._sums = np.zeros((3, -(-planned // every)))
+
+    def add(self, *columns: FloatArray) -> None:
+        """The next episodes: expected, total and comparator losses."""
+        count = len(columns[0])
+        block = np.arange(self.episodes, self.episodes + count) // self.every
+        for sums, column in zip(self._sums, columns, strict=True):
+            np.add.at(sums, block, column)
+        self.episodes += count
+
+    def restore(self, history: History) -> None:
+        """What an earlier run has filled."""
+        filled = len(history.expected_loss)
+        self._sums[:, :filled] = history.expected_loss, history.total_loss, history.comparator_loss
+        self.episodes = history.episodes
+
+    def sums(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """The three arrays, as far as they are filled."""
+        filled = -(-self.episodes // self.every)
+        expected_loss, total_loss, comparator_loss = (sums[:filled].copy() for sums in self._sums)
+        return expected_loss, total_loss, comparator_loss
+
+
+# --- interrupts, bars and checkpoints -----------------------------------------------------------------------
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[bool]]:
+    """A list that becomes non-empty at the first Ctrl-C; a second one is an ordinary KeyboardInterrupt.
+
+    Outside the main thread, where signals cannot be caught, it stays empty.
+    """
+    pressed: list[bool] = []
+
+    def press(number: int, frame: FrameType | None) -> None:
+        if pressed:
+            raise KeyboardInterrupt
+        pressed.append(True)
+
+    try:
+        before = signal.signal(signal.SIGINT, press)
+    except ValueError:
+        yield pressed
+        return
+    try:
+        yield pressed
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def _bar(total: int, done: int, progress: bool) -> Iterator[Any]:
+    """A function to call with the number of episodes played."""
+    if not progress:
+        yield lambda count: None
+        return
+    if importlib.util.find_spec("tqdm") is None:
+        raise ImportError('a progress bar needs tqdm: pip install "aggbandit[sweep]"')
+    from tqdm.auto import tqdm
+
+    with tqdm(total=total, initial=done, unit="episode", unit_scale=True) as bar:
+        yield bar.update
+
+
+def _as_list(value: Any) -> Any:
+    """What JSON cannot write by itself: the state of a generator may hold an array."""
+    if isinstance(value, np.ndarray):
+        return {"array": value.tolist(), "dtype": str(value.dtype)}
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"cannot save a {type(value).__name__}")
+
+
+def _as_array(value: Any) -> Any:
+    """The inverse of `_as_list`, at any depth."""
+    if isinstance(value, dict):
+        if set(value) == {"array", "dtype"}:
+            return np.array(value["array"], dtype=value["dtype"])
+        return {key: _as_array(entry) for key, entry in value.items()}
+    return value
+
+
+def _generator(state: dict[str, Any]) -> np.random.Generator:
+    """A generator in a recorded state."""
+    kinds = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
+    if state.get("bit_generator") not in kinds:
+        raise ValueError(
+            f"the history was played with {state.get('bit_generator')!r}, which NumPy does not have"
+        )
+    bit_generator = getattr(np.random, state["bit_generator"])(0)
+    bit_generator.state = _as_array(state)
+    return np.random.Generator(bit_generator)

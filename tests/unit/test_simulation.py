@@ -105,7 +105,7 @@ def test_the_leader_is_ruined_by_losses_aimed_at_it():
 def test_what_cannot_be_played_is_refused_before_it_starts():
     rng, untouched = np.random.default_rng(0), np.random.default_rng(0)
     learner = Recorder(ab.AggregateFeedback)
-    with pytest.raises(ValueError, match="engine is 'fast'; it must be one of 'auto', 'reference'"):
+    with pytest.raises(ValueError, match="engine is 'fast'; it must be one of 'auto', 'compiled', 'reference'"):
         ab.simulate(learner, WORLD.mdp, MIXED, rng, engine="fast")
     with pytest.raises(ValueError, match=r"losses have tables of shape \(2, 3, 2, 3\)"):
         ab.simulate(learner, WORLD.mdp, ab.losses.fixed(DRY[:2], 5), rng)

@@ -12,6 +12,7 @@ from aggbandit.geometry.bodies import (
     simplex,
 )
 from aggbandit.geometry.dikin import DikinEllipsoid, Ellipsoid
+from aggbandit.geometry.occupancy_set import OccupancyBarrier, OccupancyDikin, OccupancySet
 from aggbandit.geometry.polytope import Polytope
 
 __all__ = [
@@ -19,7 +20,10 @@ __all__ = [
     "DikinEllipsoid",
     "Ellipsoid",
     "LogBarrier",
+    "OccupancyBarrier",
     "OccupancyCoordinates",
+    "OccupancyDikin",
+    "OccupancySet",
     "Polytope",
     "Step",
     "box",

@@ -678,7 +678,8 @@ class OccupancyDikin:
         rng: the source of randomness. The normals are a contract: xi_1 for every cell and s' in the order of
         `OccupancySet.cells`, then xi_2 for every constrained cell and s', then xi_3 for every constrained
         cell.
-        Returns shape (H, S, A, S); the centre if the slice is a point (S = A = 1).
+        Returns shape (H, S, A, S); the centre if the slice is a point (S = A = 1). Raises FloatingPointError
+        if more than rounding put y outside, which has not been seen.
         Source: Algorithm 2, lines 4 and 5; Section D, Option 1, corrected.
         """
         n_cells, n_states = self.x.shape

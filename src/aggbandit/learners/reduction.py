@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import astuple, dataclass, fields
+from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aggbandit import theory
 from aggbandit._arrays import FloatArray, IntArray, check_positive_int
@@ -173,9 +174,13 @@ class Epoch:
 class EpochSummary:
     """What happened in an epoch.
 
-    index i; first_episode k_i, from 0; episodes played in it; constrained: cells whose L1 constraint excludes
-    something; eta0, and whether it was capped; clipped: episodes whose rate met the clip; newton_steps, and
-    how many of them were damped.
+    index:         i, counted from 1
+    first_episode: k_i, counted from 0
+    episodes:      played in it
+    constrained:   cells whose L1 constraint excludes something
+    eta0:          the first rate; eta0_capped: was it lowered to `theory.eta0_cap`?
+    clipped:       episodes whose rate met the clip
+    newton_steps:  taken in all mirror steps; damped: how many of them were damped
     """
 
     index: int
@@ -296,7 +301,9 @@ class AggregateFeedbackLearner:
         """Lines 8 and 9: predict an occupancy measure y_k in S_i, and play its policy.
 
         rng: the source of randomness; `OccupancyDikin.sample` says what is drawn. Returns shape (H, S, A).
+        Raises RuntimeError when all K episodes have been played: radii and rates were made for K.
         """
+        self.check_episodes(1)
         if self._barrier.dimension == 0:
             return policy_of(self._lonely_dikin.sample(rng))
         if self._bandit is None:
@@ -401,7 +408,79 @@ class AggregateFeedbackLearner:
             damped=state.damped,
         )
 
+    def check_episodes(self, more: int) -> None:
+        """Raises RuntimeError unless `more` episodes can still be played: radii and rates were made for K."""
+        if self.episode + more > self.episodes:
+            raise RuntimeError(
+                f"{more} more episodes after {self.episode}; the learner was made for {self.episodes} in all"
+            )
+
+    # Writing the state down.
+
+    @property
+    def arguments(self) -> str:
+        """What the learner was made with, as text."""
+        between = getattr(self.between_epochs, "__name__", self.between_epochs)
+        return (
+            f"shape={self.shape}, episodes={self.episodes}, rates={self.rates}, "
+            f"confidence={self.confidence}, between_epochs={between}, "
+            f"baseline={self.baseline}, initial_state={self.initial_state}"
+        )
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """The whole state, as arrays; `restore` is its inverse."""
+        epoch, state = self.epoch, self.state
+        center = np.zeros((0,)) if state.center is None else state.center
+        return {
+            "arguments": np.array(self.arguments),
+            "counts": epoch.counts,
+            "in_epoch": self.in_epoch.copy(),
+            "center": center,
+            "dual": state.dual,
+            "scalars": np.array([state.eta, self.sum_of_totals]),
+            "counters": np.array(
+                [
+                    self.episode,
+                    epoch.index,
+                    epoch.first_episode,
+                    state.round,
+                    state.clipped,
+                    state.newton_steps,
+                    state.damped,
+                ]
+            ),
+            "finished": np.array([astuple(e) for e in self.finished_epochs]).reshape(
+                -1, len(fields(EpochSummary))
+            ),
+        }
+
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Go to the state that `snapshot` describes.
+
+        Raises ValueError if it is of a learner made with other arguments.
+        """
+        if str(snapshot["arguments"]) != self.arguments:
+            raise ValueError(
+                f"the state is of a learner with {snapshot['arguments']}; this one has {self.arguments}"
+            )
+        episode, index, first, round, clipped, newton_steps, damped = (int(n) for n in snapshot["counters"])
+        self.episode = first
+        self._begin_epoch(index, np.array(snapshot["counts"], dtype=np.int64))
+        self.episode, self.in_epoch = episode, np.array(snapshot["in_epoch"], dtype=np.int64)
+        eta, self.sum_of_totals = (float(value) for value in snapshot["scalars"])
+        center = snapshot["center"] if snapshot["center"].size else None
+        self.state = BanditState(snapshot["dual"], eta, center, round, clipped, newton_steps, damped)
+        self.finished_epochs = [_summary_of(row) for row in snapshot["finished"].tolist()]
+
     @property
     def epochs(self) -> tuple[EpochSummary, ...]:
         """All epochs so far, the current one last."""
         return (*self.finished_epochs, self._summary())
+
+
+def _summary_of(row: list[float]) -> EpochSummary:
+    """An `EpochSummary` from its entries as floats."""
+    kinds = {"int": int, "float": float, "bool": bool}
+    return EpochSummary(
+        *(kinds[str(f.type)](value) for f, value in zip(fields(EpochSummary), row, strict=True))
+    )

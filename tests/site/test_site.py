@@ -23,6 +23,13 @@ MAX_EXPLORABLE = 400_000
 STATE = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.DOTALL)
 VIEW = "application/vnd.jupyter.widget-view+json"
 
+# Pictures that are wider than the card they are on.
+STICKING_OUT = """() => [...document.querySelectorAll(".ab-frame")].filter(frame => {
+    const inner = frame.getBoundingClientRect();
+    const card = frame.closest(".ab-explorable, .ab-figure").getBoundingClientRect();
+    return inner.left < card.left || inner.right > card.right;
+}).map(frame => frame.alt)"""
+
 
 def test_nothing_from_elsewhere_and_light(address: str, visit: Visit, server: str) -> None:
     local = (f"{server}/", "data:", "blob:")
@@ -141,6 +148,7 @@ def test_is_accessible_and_fits(visit: Visit, theme: str, window: Any, only: lis
     page.wait_for_function("theme => document.documentElement.dataset.theme === theme", arg=theme)
     overflow = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     assert overflow <= 0, f"{overflow} pixels stick out of a window {window['width']} wide"
+    assert page.evaluate(STICKING_OUT) == []
     options = {"resultTypes": ["violations"], "preload": False, **({"runOnly": only} if only else {})}
     found = Axe().run(page, context={"exclude": [["mjx-container"]]}, options=options).response["violations"]
     complaints = [

@@ -35,8 +35,9 @@ stack's in the browser (``jslink``): the built page needs no kernel. Two paramet
 
 When it draws. Run for the book, the call draws everything at once, so that the notebook is complete. In a
 live notebook (JupyterLab, or the kernel in the page) it draws the opening frame at once, any other when it
-is first asked for, and the rest while the kernel is idle; saved a few seconds later the notebook is complete
-too. The environment variable ``AGGBANDIT_FRAMES`` (``all`` or ``live``) overrides the guess.
+is first asked for, and the rest while the kernel is idle: a few seconds later everything is there, and
+JupyterLab's "Save Widget State" keeps it. The environment variable ``AGGBANDIT_FRAMES`` (``all`` or ``live``)
+overrides the guess.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ def discs_and_ellipses(body: Polytope, points: FloatArray) -> Figure:
     `body` is two-dimensional.
     """
     fig: Figure
-    fig, ax = axes(height=2.5)
+    fig, ax = axes(height=1.9)
     _polygon(ax, body)
     lengths = np.linalg.norm(body.A, axis=1)
     angle = np.linspace(0, 2 * np.pi, 121)
@@ -82,7 +82,7 @@ def landscape(body: Polytope, points: FloatArray, length: float = 0.5) -> Figure
     """
     barrier = LogBarrier(body)
     fig: Figure
-    fig, ax = axes(height=2.5)
+    fig, ax = axes(height=1.9)
     x, y, slacks = _inside(body, 320)
     values = -np.log(slacks).sum(axis=-1)
     center = barrier.analytic_center()
@@ -167,23 +167,16 @@ def ruler_on_a_path(body: Polytope, start: FloatArray, end: FloatArray, share: f
     fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(1, 1.2))
     _polygon(top, body)
     top.plot(*np.array([start, end]).T, color=BASELINE, ls=":", lw=1.3)
+    _what_is_guaranteed(bottom)
     if share < 1:
-        barrier = LogBarrier(body)
-        ellipse = barrier.dikin(point)
+        ellipse = LogBarrier(body).dikin(point)
         _divergence_levels(top, body, point)
         top.fill(*ellipse.boundary().T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.7, zorder=4)
         _along_the_path(bottom, body, ellipse, end - start)
     else:
-        bottom.text(
-            0,
-            2.5,
-            "on the wall a slack is 0:\n$R$ is infinite, and there is no ruler",
-            ha="center",
-            va="center",
-        )
+        words = "on the wall a slack is 0: $R$ is infinite,\nand there is no ruler to measure with"
+        bottom.text(-1.5, 4, words, ha="center", va="center")
     top.plot(*point, "o", color=LEARNER, ms=5, zorder=6, clip_on=False)
-    bottom.set(xlim=(-6, 3), ylim=(0, 5), ylabel="divergence")
-    bottom.set_xlabel("local distance from $x$, backwards (−) and onwards (+)")
     return fig
 
 
@@ -195,35 +188,34 @@ def _divergence_levels(ax: Any, body: Polytope, point: FloatArray) -> None:
     ax.contour(x, y, divergence, levels=[0.25, 1, 3], colors=BOUND, linewidths=1, linestyles="-")
 
 
+def _what_is_guaranteed(ax: Any) -> None:
+    """The axes of the lower panel, with the bounds of the theorem on the divergence."""
+    d = np.linspace(-6, 3, 361)
+    ax.plot(d, np.abs(d) - np.log1p(np.abs(d)), color=BOUND, ls="--", label="lower: $\\rho(|d|)$")
+    inner = d[np.abs(d) < 0.999]
+    upper = -np.abs(inner) - np.log1p(-np.abs(inner))
+    ax.plot(inner, upper, color=BOUND, ls=":", label="upper: $\\rho(-|d|)$")
+    ax.plot([], [], color=INK, label="divergence from $x$")
+    ax.axvspan(-1, 1, color=REGION, alpha=0.35, lw=0, zorder=0)
+    ax.plot(0, 0, "o", color=LEARNER, ms=6, clip_on=False, zorder=5)
+    ax.set(xlim=(-6, 3), ylim=(0, 5), ylabel="divergence")
+    ax.set_xlabel("local distance from $x$, backwards (−) and onwards (+)")
+    place = {"loc": "lower left", "bbox_to_anchor": (-0.08, 1.0), "ncols": 3}
+    ax.legend(**place, fontsize=10.5, handlelength=1.6, columnspacing=1.2, frameon=False)
+
+
 def _along_the_path(ax: Any, body: Polytope, ellipse: DikinEllipsoid, direction: FloatArray) -> None:
-    """Divergence against signed local distance along a line, between what the theorem allows."""
+    """Divergence against signed local distance along a line, and the walls on it."""
     unit = direction / ellipse.norm(direction)
     reports = body.A @ unit / ellipse.slacks
     ahead, behind = 1 / reports.max(), 1 / reports.min()
-    d = np.linspace(-6, 3, 721)
-    ax.plot(d, np.abs(d) - np.log1p(np.abs(d)), color=BOUND, ls="--", label="lower: $\\rho(|d|)$")
-    inner = d[np.abs(d) < 0.999]
-    ax.plot(
-        inner, -np.abs(inner) - np.log1p(-np.abs(inner)), color=BOUND, ls=":", label="upper: $\\rho(-|d|)$"
-    )
-    inside = d[(d < ahead * (1 - 1e-6)) & (d > behind * (1 - 1e-6))]
-    growth = -np.outer(inside, reports)
-    ax.plot(inside, (growth - np.log1p(growth)).sum(axis=1), color=INK, label="divergence from $x$")
+    d = np.linspace(max(-6, behind + 1e-6), min(3, ahead - 1e-6), 721)
+    growth = -np.outer(d, reports)
+    ax.plot(d, (growth - np.log1p(growth)).sum(axis=1), color=INK)
     for wall in (ahead, behind):
         if -6 < wall < 3:
             ax.axvline(wall, color=WALL, lw=2)
-    ax.axvspan(-1, 1, color=REGION, alpha=0.35, lw=0, zorder=0)
-    ax.plot(0, 0, "o", color=LEARNER, ms=6, clip_on=False, zorder=5)
-    ax.text(2.95, 4.8, f"wall ahead\nat {ahead:.2f}", color=WALL, fontsize=10.5, ha="right", va="top")
-    ax.legend(
-        loc="lower left",
-        bbox_to_anchor=(-0.08, 1.0),
-        ncols=3,
-        fontsize=10.5,
-        handlelength=1.6,
-        columnspacing=1.2,
-        frameon=False,
-    )
+    ax.text(-5.85, 0.3, f"wall ahead at {ahead:.2f}", color=WALL, fontsize=10.5)
 
 
 # The second explorable

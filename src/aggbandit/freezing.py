@@ -8,20 +8,22 @@ rounding.
 
 The game: arm 2 is the better one for the first share of the rounds, arm 1 afterwards, and in hindsight. When
 the better arm changes, the adversary begins to move the learner's hand back to where it came from, z from y
-towards x, by at most half of a small e a round, until its budget, sum (z_hat·eps)² <= B, is spent.
+towards x, by at most half of a small e a round, until its budget, sum (z_hat·eps)² <= B, is spent. It may
+have spent a part of it before, on a decoy: perturbation vectors under which it moves nothing, and which
+raise the rate early.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aggbandit import theory
 from aggbandit._arrays import FloatArray, IntArray
-from aggbandit.distorted import DistortedBandit, DrawArm, Freezing, Undistorted
+from aggbandit.distorted import DistortedBandit, DrawArm, Freezing, Undistorted, View
 from aggbandit.geometry.bodies import simplex
 from aggbandit.learners.increasing_rates import RateSchedule
 
@@ -29,14 +31,25 @@ BLOCK = 4096  # rounds whose random numbers are drawn together
 
 
 @dataclass(frozen=True)
+class FreezingFrom:
+    """The freezing adversary, which waits until ``first_round``, counted from 1. Source: ours."""
+
+    first_round: int
+
+    def move(self, view: View, rng: np.random.Generator) -> FloatArray:
+        """y, and from ``first_round`` on y moved towards ``view.learner.center``; ``rng`` is not used."""
+        return view.y if view.round < self.first_round else Freezing().move(view, rng)
+
+
+@dataclass(frozen=True)
 class FreezingGame:
     """The losses and the perturbations of the game, all fixed beforehand.
 
     ``rounds`` T; ``change`` a in (0, 1/2), the share of the rounds in which arm 2 is better; ``gap`` g in (0,
-    1]: the arms lose 1/2 ± g/2; ``epsilon`` e >= 0: in a frozen round eps_t = (e, e); ``budget`` B >= 0.
-    Since z_hat·eps_t = e in a frozen round whatever is drawn, exactly floor(B/e²) rounds are frozen, from
-    round aT + 1 on. Raises ``ValueError`` for values out of range. Source: ours; the protocol of Section 3.2
-    with H = 1.
+    1]: the arms lose 1/2 ± g/2; ``epsilon`` e >= 0: in a frozen round eps_t = (e, e); ``budget`` B >= 0;
+    ``decoy`` D in [0, B]: the part of the budget spent evenly on the first aT rounds. Since z_hat·eps_t = e
+    in a frozen round whatever is drawn, exactly floor((B - D)/e²) rounds are frozen, from round aT + 1 on.
+    Raises ``ValueError`` for values out of range. Source: ours; the protocol of Section 3.2 with H = 1.
     """
 
     rounds: int
@@ -44,6 +57,7 @@ class FreezingGame:
     gap: float = 1.0
     epsilon: float = 0.0
     budget: float = 1.0
+    decoy: float = 0.0
 
     def __post_init__(self) -> None:
         if self.rounds < 1:
@@ -56,6 +70,8 @@ class FreezingGame:
             raise ValueError(f"epsilon = {self.epsilon}; it must be nonnegative and finite")
         if not (self.budget >= 0 and math.isfinite(self.budget)):
             raise ValueError(f"budget = {self.budget}; it must be nonnegative and finite")
+        if not 0 <= self.decoy <= self.budget:
+            raise ValueError(f"decoy = {self.decoy}; it is a part of the budget, {self.budget}")
 
     @property
     def change_round(self) -> int:
@@ -64,10 +80,10 @@ class FreezingGame:
 
     @property
     def frozen_rounds(self) -> int:
-        """How many rounds are frozen: floor(B/e²), as many as remain at most; none when e = 0."""
+        """How many rounds are frozen: floor((B - D)/e²), as many as remain at most; none when e = 0."""
         if self.epsilon == 0:
             return 0
-        affordable = self.budget / self.epsilon**2 * (1 + 1e-12)
+        affordable = (self.budget - self.decoy) / self.epsilon**2 * (1 + 1e-12)
         return int(min(affordable, self.rounds - self.change_round))
 
     def losses(self) -> FloatArray:
@@ -77,15 +93,21 @@ class FreezingGame:
         losses[self.change_round :] = (0.5 - self.gap / 2, 0.5 + self.gap / 2)
         return losses
 
+    def perturbations(self) -> FloatArray:
+        """The two equal entries of each perturbation vector, shape (T,)."""
+        sizes = np.zeros(self.rounds)
+        if self.decoy and self.change_round:
+            sizes[: self.change_round] = math.sqrt(self.decoy / self.change_round)
+        sizes[self.change_round : self.change_round + self.frozen_rounds] = self.epsilon
+        return sizes
+
     def epsilons(self) -> FloatArray:
         """The perturbation vectors, shape (T, 2)."""
-        epsilons = np.zeros((self.rounds, 2))
-        epsilons[self.change_round : self.change_round + self.frozen_rounds] = self.epsilon
-        return epsilons
+        return np.repeat(self.perturbations()[:, None], 2, axis=1)
 
     def as_distorted_bandit(self) -> DistortedBandit:
         """The same game, played through the protocol one round at a time. Source: Section 3.2."""
-        adversary = Freezing() if self.frozen_rounds else Undistorted()
+        adversary = FreezingFrom(self.change_round + 1) if self.frozen_rounds else Undistorted()
         return DistortedBandit(self.losses(), self.epsilons(), adversary, simplex(2), 1.0, DrawArm())
 
 
@@ -118,8 +140,8 @@ class FreezingHistory:
     z_hat·eps_t is. With shape (C, N), N the number of seeds: ``p`` the probability of arm 1 at the next
     centre, ``regret`` so far against arm 1 with the losses suffered, ``pseudo_regret`` with the losses l·z
     expected of them. ``hidden``, shape (N,), is how much of what was tried was taken back: the mean over all
-    rounds of 1 - |z - x|/|y - x|, the share of the information that is lost; ``clipped`` the share of frozen
-    rounds in which the rate met its clip (0 when none is frozen).
+    rounds of 1 - |z - x|/|y - x|, the share of the information that is lost; ``clipped`` the share of the
+    rounds with eps_t > 0 in which the rate met its clip (0 when there is none).
     """
 
     at: IntArray
@@ -148,17 +170,38 @@ def play_freezing(
     rate that is not positive or exceeds ``theory.eta0_cap``, or a number that is not positive. Source:
     Algorithm 2 with R = -log p - log(1-p).
     """
+    return play_contests([(game, schedule)], eta0, n_seeds, rng, baseline, n_looks)[0]
+
+
+def play_contests(
+    contests: Sequence[tuple[FreezingGame, RateSchedule]],
+    eta0: float,
+    n_seeds: int,
+    rng: np.random.Generator,
+    baseline: float = 0.5,
+    n_looks: int = 100,
+) -> list[FreezingHistory]:
+    """Play several ``contests``, each a game and a schedule, at once and with the same coins.
+
+    The games differ in what the adversary does only: ``rounds``, ``change`` and ``gap`` agree. ``eta0``,
+    ``n_seeds``, ``rng``, ``baseline`` and ``n_looks`` are as in ``play_freezing``, and so is each of the
+    histories returned, one a contest: the coins do not depend on who else plays. Raises ``ValueError`` as
+    ``play_freezing``, and for no contests or games that differ in more. Source: Algorithm 2.
+    """
     if n_seeds < 1 or n_looks < 1:
         raise ValueError(f"n_seeds = {n_seeds}, n_looks = {n_looks}; both must be at least 1")
+    if not contests:
+        raise ValueError("contests is empty; there is nothing to play")
+    rounds = contests[0][0].rounds
 
     def draws() -> Iterator[tuple[FloatArray, FloatArray]]:
-        for start in range(0, game.rounds, BLOCK):
-            shape = (min(BLOCK, game.rounds - start), n_seeds)
+        for start in range(0, rounds, BLOCK):
+            shape = (min(BLOCK, rounds - start), n_seeds)
             signs: FloatArray = np.where(rng.integers(0, 2, size=shape) == 1, 1.0, -1.0)
             yield signs, rng.random(shape)
 
-    looks = np.unique(np.linspace(0, game.rounds, n_looks + 1).round().astype(np.int64)[1:])
-    return _play(game, eta0, schedule, baseline, draws(), n_seeds, looks)
+    looks = np.unique(np.linspace(0, rounds, n_looks + 1).round().astype(np.int64)[1:])
+    return _play(contests, eta0, baseline, draws(), n_seeds, looks)
 
 
 def replay_freezing(
@@ -178,29 +221,34 @@ def replay_freezing(
     if signs.shape != uniforms.shape or signs.ndim != 2 or len(signs) != game.rounds:
         raise ValueError(f"signs {signs.shape}, uniforms {uniforms.shape}; both must be ({game.rounds}, N)")
     looks = np.arange(1, game.rounds + 1)
-    return _play(game, eta0, schedule, baseline, iter([(signs, uniforms)]), signs.shape[1], looks)
+    return _play([(game, schedule)], eta0, baseline, iter([(signs, uniforms)]), signs.shape[1], looks)[0]
 
 
 def _play(
-    game: FreezingGame,
+    contests: Sequence[tuple[FreezingGame, RateSchedule]],
     eta0: float,
-    schedule: RateSchedule,
     baseline: float,
     draws: Iterator[tuple[FloatArray, FloatArray]],
     n_seeds: int,
     looks: IntArray,
-) -> FreezingHistory:
+) -> list[FreezingHistory]:
     cap = theory.eta0_cap(1, 1.0, baseline)
     if not 0 < eta0 <= cap:
         raise ValueError(f"eta0 = {eta0}; it must lie in (0, {cap}], the cap for baseline {baseline}")
-    freeze_from = game.change_round
-    freeze_to = freeze_from + game.frozen_rounds
-    etas = np.empty(len(looks))
-    ps, regrets, pseudo_regrets = (np.empty((len(looks), n_seeds)) for _ in range(3))
-    hidden = np.zeros(n_seeds)
-    eta, n_clipped, look, t = eta0, 0, 0, 0
-    w, p = np.zeros(n_seeds), np.full(n_seeds, 0.5)
-    regret, pseudo_regret = np.zeros(n_seeds), np.zeros(n_seeds)
+    game = contests[0][0]
+    for other, _ in contests:
+        if (other.rounds, other.change, other.gap) != (game.rounds, game.change, game.gap):
+            raise ValueError(f"{other} and {game} differ in more than the perturbations")
+    shape = (len(contests), n_seeds)
+    epsilons = np.stack([other.perturbations() for other, _ in contests], axis=1)
+    distorted = epsilons.max(axis=1) > 0
+    eta = np.full((len(contests), 1), eta0)
+    n_clipped = np.zeros(len(contests))
+    etas = np.empty((len(looks), len(contests)))
+    ps, regrets, pseudo_regrets = (np.empty((len(looks), *shape)) for _ in range(3))
+    w, p = np.zeros(shape), np.full(shape, 0.5)
+    hidden, regret, pseudo_regret = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    look, t = 0, 0
     for signs, uniforms in draws:
         for sign, uniform in zip(signs, uniforms, strict=True):
             # What arm 2 loses more than arm 1.
@@ -208,14 +256,15 @@ def _play(
             # Lines 4 and 5: the ellipsoid is {p - radius, p + radius}.
             radius = p * (1 - p) / np.sqrt(p * p + (1 - p) * (1 - p))
             shown = radius
-            if freeze_from <= t < freeze_to:
-                shown = np.maximum(radius - game.epsilon / 2, 0.0)
+            if distorted[t] and t >= game.change_round:
+                shown = np.maximum(radius - epsilons[t][:, None] / 2, 0.0)
                 hidden += 1 - shown / radius
-                rate = schedule.next_rate(eta, eta0, 1, game.epsilon)
-                n_clipped += rate.clipped
-            else:
-                rate = schedule.next_rate(eta, eta0, 1, 0.0)
-            eta = rate.eta
+            # Line 9. Without a perturbation a schedule stays where it is.
+            if distorted[t] or t == 0:
+                for i, (_, schedule) in enumerate(contests):
+                    rate = schedule.next_rate(float(eta[i, 0]), eta0, 1, float(epsilons[t, i]))
+                    eta[i] = rate.eta
+                    n_clipped[i] += rate.clipped
             z = p + sign * shown
             arm_2 = uniform >= z
             regret += excess * arm_2
@@ -227,15 +276,19 @@ def _play(
             p = 2 / (2 - w + np.sqrt(w * w + 4))
             t += 1
             if t == looks[look]:
-                etas[look], ps[look] = eta, p
+                etas[look], ps[look] = eta[:, 0], p
                 regrets[look], pseudo_regrets[look] = regret, pseudo_regret
                 look += 1
-    return FreezingHistory(
-        at=looks,
-        eta=etas,
-        p=ps,
-        regret=regrets,
-        pseudo_regret=pseudo_regrets,
-        hidden=hidden / game.rounds,
-        clipped=n_clipped / max(game.frozen_rounds, 1),
-    )
+    n_distorted = np.maximum((epsilons > 0).sum(axis=0), 1)
+    return [
+        FreezingHistory(
+            at=looks,
+            eta=etas[:, i],
+            p=ps[:, i],
+            regret=regrets[:, i],
+            pseudo_regret=pseudo_regrets[:, i],
+            hidden=hidden[i] / game.rounds,
+            clipped=float(n_clipped[i] / n_distorted[i]),
+        )
+        for i in range(len(contests))
+    ]

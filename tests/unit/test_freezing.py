@@ -4,14 +4,21 @@ import numpy as np
 import pytest
 
 from aggbandit import ConstantRate, IncreasingRate, IncreasingRateOMD, LogBarrier, simplex
-from aggbandit.freezing import FreezingGame, freezing_epsilon, play_freezing, replay_freezing
+from aggbandit.freezing import (
+    FreezingGame,
+    freezing_epsilon,
+    play_contests,
+    play_freezing,
+    replay_freezing,
+)
 
 
 @pytest.mark.parametrize("schedule", [IncreasingRate(), ConstantRate(), ConstantRate(2.0)])
-@pytest.mark.parametrize("baseline", [0.0, 0.5])
-def test_agrees_with_the_learner_on_the_simplex(schedule, baseline):
+@pytest.mark.parametrize(("baseline", "decoy"), [(0.0, 0.0), (0.5, 0.0), (0.5, 0.01)])
+def test_agrees_with_the_learner_on_the_simplex(schedule, baseline, decoy):
     rounds, eta0 = 600, 0.08
-    game = FreezingGame(rounds, epsilon=freezing_epsilon(rounds, eta0, 1.5), budget=0.3, gap=0.9)
+    epsilon = freezing_epsilon(rounds, eta0, 1.5)
+    game = FreezingGame(rounds, epsilon=epsilon, budget=0.3, gap=0.9, decoy=decoy)
     assert 20 < game.frozen_rounds < 400
     signs, uniforms, centers, rates, regrets, zs = [], [], [], [], [], []
     for seed in range(2):
@@ -40,6 +47,10 @@ def test_the_budget_is_kept():
     np.testing.assert_allclose((game.epsilons()[:, 0] ** 2).sum(), 1.0)
     assert FreezingGame(100, epsilon=1e-6).frozen_rounds == 64
     assert FreezingGame(100).frozen_rounds == 0
+    decoyed = FreezingGame(10_000, epsilon=0.05, budget=1.0, decoy=0.25)
+    assert decoyed.frozen_rounds == 300
+    np.testing.assert_allclose((decoyed.epsilons()[:3600, 0] ** 2).sum(), 0.25)
+    np.testing.assert_allclose((decoyed.epsilons()[:, 0] ** 2).sum(), 1.0)
 
 
 def test_arm_1_is_best_in_hindsight():
@@ -110,3 +121,23 @@ def test_bad_arguments_are_refused(rng):
         replay_freezing(game, 0.1, ConstantRate(), np.ones((5, 1)), np.ones((5, 1)))
     with pytest.raises(ValueError, match=r"strength = 0\.0"):
         freezing_epsilon(100, 0.1, 0.0)
+
+
+def test_contests_are_the_games_played_one_by_one():
+    rounds, eta0 = 5000, 0.05
+    contests = [
+        (FreezingGame(rounds), ConstantRate(2.0)),
+        (FreezingGame(rounds, epsilon=0.08, decoy=0.3), IncreasingRate()),
+        (FreezingGame(rounds, epsilon=0.1, budget=0.5), IncreasingRate(1.5)),
+    ]
+    together = play_contests(contests, eta0, 4, np.random.default_rng(9), n_looks=5)
+    for (game, schedule), played in zip(contests, together, strict=True):
+        alone = play_freezing(game, eta0, schedule, 4, np.random.default_rng(9), n_looks=5)
+        for name in ("at", "eta", "p", "regret", "pseudo_regret", "hidden"):
+            np.testing.assert_array_equal(getattr(played, name), getattr(alone, name))
+        assert played.clipped == alone.clipped
+    with pytest.raises(ValueError, match="contests is empty"):
+        play_contests([], eta0, 4, np.random.default_rng(9))
+    others = [(FreezingGame(rounds, gap=0.5), IncreasingRate()), contests[0]]
+    with pytest.raises(ValueError, match="differ in more"):
+        play_contests(others, eta0, 4, np.random.default_rng(9))

@@ -38,7 +38,7 @@ __all__ = ["flow", "lake", "mixing", "shadow"]
 # The flow: an SVG string, which stays sharp and takes the theme's colours
 
 _WIDTH, _HEIGHT = 640, 392
-_LEFT, _STEP = 118, 168  # where the first bar stands, and the distance between bars
+_LEFT, _STEP = 112, 166  # where the first bar stands, and the distance between bars
 _TOP, _GAP, _MASS = 104, 110, 96  # the middle of the first place, from place to place, the height of mass one
 _HALF = 8  # half the width of the bar that stands for a place
 
@@ -94,7 +94,7 @@ def flow(
 def _svg(parts: Sequence[str]) -> str:
     return (
         f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" xmlns="http://www.w3.org/2000/svg" '
-        'style="display:block;width:100%;max-width:640px;margin:0 auto;'
+        'style="display:block;width:100%;max-width:640px;margin:0 auto;color:var(--ab-ink,#222);'
         'font-family:var(--ab-sans,sans-serif)">' + "".join(parts) + "</svg>"
     )
 

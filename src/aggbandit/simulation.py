@@ -140,8 +140,8 @@ class History:
         is truncated, not a history, or of a newer version.
         """
         try:
-            with np.load(path, allow_pickle=False) as file:
-                arrays = {name: file[name] for name in file.files}
+            with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
+                arrays = {name: archive[name] for name in archive.files}
             header = json.loads(str(arrays.pop("header")))
         except FileNotFoundError:
             raise

@@ -138,8 +138,11 @@ class IncreasingRateOMD:
         self.baseline = float(baseline)
         self.schedule: RateSchedule = IncreasingRate() if schedule is None else schedule
         cap = theory.eta0_cap(self.dimension, self.loss_bound, self.baseline)
-        theorem = theory.eta0(self.dimension, barrier.theta, self.loss_bound, rounds, budget, self.baseline)
-        wished = theorem if eta0 is None else float(eta0)
+        wished = (
+            theory.eta0(self.dimension, barrier.theta, self.loss_bound, rounds, budget, self.baseline)
+            if eta0 is None
+            else float(eta0)
+        )
         if not (wished > 0 and np.isfinite(wished)):
             raise ValueError(f"eta0 = {eta0}; a learning rate must be positive and finite")
         self.eta0 = min(wished, cap)

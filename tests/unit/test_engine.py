@@ -1,0 +1,146 @@
+"""The compiled engine is the reference, only faster: same random numbers, same trajectories, same
+iterates."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import aggbandit as ab
+
+OUTSIDE = {"rates": ab.tuned_rates(3.0), "between_epochs": ab.carry, "baseline": ab.RunningMean()}
+PAPER = {"rates": ab.tuned_rates()}
+
+
+def dirichlet(H, S, A):
+    """Every transition is possible."""
+    return ab.random_mdp(S, A, H, np.random.default_rng(S))
+
+
+def deterministic(H, S, A):
+    """Every action leads to one state."""
+    successor = np.random.default_rng(S).integers(S, size=(H, S, A))
+    return ab.FiniteHorizonMDP(np.eye(S)[successor], initial_state=S - 1)
+
+
+def sparse(H, S, A):
+    """Half of the transitions are impossible."""
+    rng = np.random.default_rng(S)
+    rows = rng.dirichlet(np.ones(S), size=(H, S, A)) * (rng.random((H, S, A, S)) < 0.5)
+    rows[..., 0] += 1e-3
+    return ab.FiniteHorizonMDP(rows / rows.sum(axis=-1, keepdims=True))
+
+
+def mixed(shape, K):
+    rng = np.random.default_rng(1)
+    return ab.LossSequence(rng.random((3, *shape)), rng.integers(3, size=K))
+
+
+CASES = {
+    "running example": (dirichlet(3, 3, 2), 2000, mixed, OUTSIDE),
+    "as in the paper": (dirichlet(2, 2, 2), 2000, mixed, PAPER),
+    "the theorem's rates": (dirichlet(3, 3, 2), 300, mixed, {"rates": ab.theorem_rates(), "baseline": 1.5}),
+    "tight radii, many walls": (
+        dirichlet(2, 3, 2),
+        1500,
+        mixed,
+        OUTSIDE | {"confidence": ab.TightConfidence()},
+    ),
+    "a constant rate": (dirichlet(3, 2, 2), 300, mixed, {"rates": ab.tuned_rates(1.0, ab.ConstantRate(2.0))}),
+    "one state": (dirichlet(3, 1, 3), 300, mixed, OUTSIDE),
+    "one action": (dirichlet(3, 3, 1), 300, mixed, OUTSIDE),
+    "one step": (dirichlet(1, 4, 3), 300, mixed, OUTSIDE),
+    "nothing to choose": (dirichlet(2, 1, 1), 50, mixed, OUTSIDE),
+    "one episode": (dirichlet(3, 3, 2), 1, mixed, OUTSIDE),
+    "deterministic dynamics": (deterministic(3, 3, 2), 1000, mixed, OUTSIDE),
+    "impossible transitions": (sparse(3, 4, 2), 300, mixed, OUTSIDE),
+    "no loss": (dirichlet(2, 2, 2), 300, lambda shape, K: ab.losses.fixed(np.zeros(shape), K), OUTSIDE),
+    "all loss": (dirichlet(2, 2, 2), 300, lambda shape, K: ab.losses.fixed(np.ones(shape), K), PAPER),
+    "a longer horizon": (dirichlet(6, 3, 3), 100, mixed, OUTSIDE),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_both_engines_tell_the_same_story(name):
+    mdp, K, make_losses, choices = CASES[name]
+    losses = make_losses(mdp.shape, K)
+    H, S, A, _ = mdp.shape
+    agents, histories, generators = [], [], []
+    for engine in ("reference", "compiled"):
+        agents.append(ab.AggregateFeedbackLearner(S, A, H, K, initial_state=mdp.initial_state, **choices))
+        generators.append(np.random.default_rng(5))
+        histories.append(ab.simulate(agents[-1], mdp, losses, generators[-1], engine=engine))
+    one, two = histories
+    # The same uniforms led to the same trajectories, and the same normals were drawn.
+    np.testing.assert_allclose(one.total_loss, two.total_loss, atol=1e-12)
+    assert generators[0].bit_generator.state == generators[1].bit_generator.state
+    np.testing.assert_allclose(one.expected_loss, two.expected_loss, atol=1e-9)
+    for left, right in zip(one.epochs, two.epochs, strict=True):
+        assert (left.index, left.first_episode, left.episodes) == (
+            right.index,
+            right.first_episode,
+            right.episodes,
+        )
+        assert (left.clipped, left.damped, left.newton_steps) == (
+            right.clipped,
+            right.damped,
+            right.newton_steps,
+        )
+    left, right = agents[0], agents[1]
+    np.testing.assert_array_equal(left.in_epoch, right.in_epoch)
+    np.testing.assert_allclose(left.state.dual, right.state.dual, rtol=1e-9, atol=1e-9)
+    assert left.state.eta == pytest.approx(right.state.eta, rel=1e-12)
+    if left.state.center is not None:
+        np.testing.assert_allclose(left.state.center, right.state.center, rtol=1e-9, atol=1e-12)
+
+
+def test_the_engines_can_take_turns(rng):
+    """What the compiled engine leaves, the reference goes on with, and the other way round."""
+    mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 40)
+    turns, straight = (ab.AggregateFeedbackLearner(2, 2, 2, 120, **OUTSIDE) for _ in range(2))
+    one, two = np.random.default_rng(2), np.random.default_rng(2)
+    for engine in ("compiled", "reference", "compiled"):
+        left = ab.simulate(turns, mdp, losses, one, engine=engine)
+        right = ab.simulate(straight, mdp, losses, two, engine="reference")
+        np.testing.assert_allclose(left.expected_loss, right.expected_loss, atol=1e-9)
+    assert [e.episodes for e in turns.epochs] == [e.episodes for e in straight.epochs]
+
+
+def test_a_short_soak_stays_inside_and_finite():
+    """A hundred thousand episodes: no NaN, every iterate checked to be strictly inside as it is made."""
+    mdp = dirichlet(2, 2, 2)
+    K = 100_000
+    loss = np.random.default_rng(3).random(mdp.shape)
+    agent = ab.AggregateFeedbackLearner(2, 2, 2, K, **OUTSIDE)
+    history = ab.simulate(agent, mdp, ab.losses.fixed(loss, K), np.random.default_rng(4), engine="compiled")
+    assert np.isfinite(history.expected_loss).all()
+    agent.epoch.body.check(agent.state.center, tolerance=1e-13)
+    assert (agent.state.center[agent.epoch.body.cells] > 0).all()
+    assert sum(summary.damped for summary in history.epochs) == 0
+
+
+def test_what_the_engine_cannot_play_is_said():
+    mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 5)
+    rng = np.random.default_rng(0)
+    fixed = ab.FixedPolicy(ab.uniform_policy(mdp))
+    with pytest.raises(ValueError, match="the compiled engine cannot play FixedPolicy"):
+        ab.simulate(fixed, mdp, losses, rng, engine="compiled")
+    assert ab.simulate(fixed, mdp, losses, rng).engine == "reference"
+    with pytest.raises(ValueError, match=r"the learner expects \(H, S, A, S\) = \(2, 3, 2, 3\)"):
+        ab.simulate(ab.AggregateFeedbackLearner(3, 2, 2, 5, **PAPER), mdp, losses, rng)
+    with pytest.raises(RuntimeError, match="5 more episodes after 0; the learner was made for 4 in all"):
+        ab.simulate(ab.AggregateFeedbackLearner(2, 2, 2, 4, **PAPER), mdp, losses, rng, engine="compiled")
+
+
+def test_the_reference_does_without_numba():
+    """Neither importing the package nor playing the reference imports Numba."""
+    program = (
+        "import sys, numpy as np, aggbandit as ab\n"
+        "agent = ab.AggregateFeedbackLearner(2, 2, 1, 3, rates=ab.tuned_rates())\n"
+        "mdp = ab.random_mdp(2, 2, 1, np.random.default_rng(0))\n"
+        "losses = ab.losses.fixed(np.ones(mdp.shape), 3)\n"
+        "ab.simulate(agent, mdp, losses, np.random.default_rng(0), engine='reference')\n"
+        "assert 'numba' not in sys.modules, 'numba was imported'\n"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)

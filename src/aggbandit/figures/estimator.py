@@ -1,0 +1,141 @@
+"""Pictures of chapter 4: a number times a direction, and what its average knows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from aggbandit._arrays import FloatArray
+from aggbandit.figures.style import (
+    BASELINE,
+    BEST,
+    ESTIMATE,
+    FAINT,
+    INK,
+    LEARNER,
+    LOSS,
+    axes,
+)
+
+__all__ = ["every_policy", "running_mean", "thales", "two_paths"]
+
+
+def thales(loss: FloatArray, angles: FloatArray) -> Figure:
+    """In the plane: directions u on the unit circle, and the estimates 2 (loss·u) u, which lie on a circle.
+
+    `loss` (2,) is the vector looked for, `angles` (k,) say which directions to draw.
+    """
+    fig: Figure
+    fig, ax = axes(height=3.4)
+    circle = np.linspace(0, 2 * np.pi, 181)
+    ax.plot(np.cos(circle), np.sin(circle), color=FAINT, lw=1.5)
+    radius = np.linalg.norm(loss)
+    ring = loss[:, None] + radius * np.array([np.cos(circle), np.sin(circle)])
+    ax.plot(*ring, color=ESTIMATE, ls="--", lw=1.4)
+    for angle in angles:
+        u = np.array([np.cos(angle), np.sin(angle)])
+        estimate = 2 * (loss @ u) * u
+        ax.plot(*np.array([-u, u]).T, color=FAINT, lw=1, zorder=0)
+        ax.plot(*u, "o", color=LEARNER, ms=6)
+        ax.plot(*np.array([[0, 0], estimate]).T, color=ESTIMATE, lw=1.6)
+        ax.plot(*estimate, "s", color=ESTIMATE, ms=6)
+    ax.annotate(
+        "", loss, xytext=(0, 0), arrowprops={"arrowstyle": "-|>", "color": LOSS, "lw": 2.5, "shrinkB": 0}
+    )
+    ax.text(loss[0] + 0.05, loss[1] - 0.07, "$\\ell$", color=LOSS, fontsize=14, va="top")
+    ax.plot(0, 0, "o", color=INK, ms=4)
+    ax.set(xlim=(-1.5, 2.4), ylim=(-1.08, 1.52), aspect="equal")
+    ax.axis("off")
+    return fig
+
+
+def running_mean(
+    target: FloatArray, offset: float, directions: FloatArray, shown: int, size: float
+) -> Figure:
+    """Estimates 2 (offset + target·u) u of a vector in the plane, their mean, and how far it is off.
+
+    `target` (2,) is the vector looked for, `offset` what the total has besides target·u, after the
+    baseline; `directions` (N, 2) are all the draws, of which `shown` are shown; `size` is the half width
+    of the left panel.
+    """
+    estimates = 2 * (offset + directions @ target)[:, None] * directions
+    fig: Figure
+    fig, (left, right) = axes(1, 2, height=3.3, width_ratios=(1.1, 1))
+    circle = np.linspace(0, 2 * np.pi, 241)
+    u = np.column_stack([np.cos(circle), np.sin(circle)])
+    left.plot(*(2 * (offset + u @ target)[:, None] * u).T, color=ESTIMATE, ls=":", lw=1.3)
+    left.plot(*estimates[:shown].T, "s", color=ESTIMATE, ms=4, alpha=0.5, mec="none")
+    left.plot(*target, "*", color=LOSS, ms=16, mec=INK, zorder=5)
+    left.plot(*estimates[:shown].mean(axis=0), "X", color=ESTIMATE, ms=11, mec=INK, zorder=6)
+    left.plot(0, 0, "o", color=INK, ms=4)
+    left.set(xlim=(-size, size), ylim=(-size, size), aspect="equal")
+    left.set_xticks([-4, -2, 0, 2, 4])
+    left.set_yticks([-4, -2, 0, 2, 4])
+    left.set_title("estimates, and their mean ✕", fontsize=11)
+
+    count = np.arange(1, len(directions) + 1)
+    error = np.linalg.norm(np.cumsum(estimates, axis=0) / count[:, None] - target, axis=1)
+    right.plot(count, error, color=FAINT, lw=1.5)
+    right.plot(count[:shown], error[:shown], color=ESTIMATE)
+    right.plot(shown, error[shown - 1], "X", color=ESTIMATE, ms=9, mec=INK)
+    typical = np.sqrt(4 * offset**2 + target @ target)
+    right.plot(count, typical / np.sqrt(count), color=BASELINE, ls="--", lw=1.3)
+    right.set(xscale="log", yscale="log", xlim=(0.9, 1.1 * len(directions)), ylim=(0.01, 6), xlabel="draws")
+    right.set_title("distance of ✕ from the star", fontsize=11)
+    return fig
+
+
+def every_policy(truth: FloatArray, estimate: FloatArray, played: float, chosen: int) -> Figure:
+    """What many policies really pay, and what the estimated loss vector says of them.
+
+    `truth` and `estimate` (N,) are expected totals; `played` is that of the point played, `chosen` the
+    index of the policy that looks best.
+    """
+    fig: Figure
+    fig, ax = axes(height=3.7)
+    low, high = 0.9, 2.25
+    ax.plot([low, high], [low, high], color=BASELINE, ls="--", lw=1.3)
+    ax.plot(truth, np.clip(estimate, 0.02, 3.13), "s", color=ESTIMATE, ms=5, alpha=0.55, mec="none")
+    best = int(truth.argmin())
+    for index, marker, colour, size in ((chosen, "o", INK, 12), (best, "*", BEST, 14)):
+        ax.plot(
+            truth[index],
+            np.clip(estimate[index], 0.02, 3.13),
+            marker,
+            ms=size,
+            mfc="none" if marker == "o" else colour,
+            mec=colour,
+            mew=1.8 if marker == "o" else 1,
+            zorder=5,
+        )
+    ax.axvline(played, color=LEARNER, ls=":", lw=1.4)
+    ax.text(played + 0.01, 0.12, "what she plays", color=LEARNER, fontsize=10.5)
+    ax.set(xlim=(low, high), ylim=(0, 3.15), xlabel="expected total of a policy")
+    ax.set_ylabel("what the estimate says")
+    return fig
+
+
+def two_paths(shares: FloatArray, by_policy: FloatArray, by_occupancy: FloatArray) -> Figure:
+    """The expected total on the way between two policies: mixing their probabilities, or their occupancies.
+
+    `shares` (m,) of the way; `by_policy` and `by_occupancy` (m,) the expected totals.
+    """
+    fig: Figure
+    fig, ax = axes(height=2.9)
+    ax.plot(shares, by_policy, color=BASELINE, ls="--")
+    ax.plot(shares, by_occupancy, color=LEARNER)
+    peak = int(by_policy.argmax())
+    _label(ax, shares[peak], by_policy[peak], "mixing the probabilities $\\pi(a|s,h)$", BASELINE, 7)
+    middle = len(shares) // 2
+    _label(ax, shares[middle], by_occupancy[middle], "mixing the occupancies $x$", LEARNER, -17)
+    ax.set(xlim=(0, 1), xlabel="share of the way from one policy to the other", ylabel="expected total")
+    ax.margins(y=0.18)
+    return fig
+
+
+def _label(ax: Any, x: float, y: float, text: str, colour: str, above: float) -> None:
+    ax.annotate(
+        text, (x, y), xytext=(0, above), textcoords="offset points", color=colour, ha="center", weight="bold"
+    )

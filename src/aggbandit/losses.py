@@ -84,7 +84,11 @@ class LossSequence:
     @property
     def counts(self) -> IntArray:
         """(M,) how many episodes use each table."""
-        return np.bincount(self.schedule, minlength=len(self.tables))
+        # In pieces: NumPy counts 64-bit integers, and a copy of a long schedule would be twice its size.
+        counts = np.zeros(len(self.tables), dtype=np.int64)
+        for first in range(0, len(self.schedule), 1 << 20):
+            counts += np.bincount(self.schedule[first : first + (1 << 20)], minlength=len(self.tables))
+        return counts
 
     def total_table(self) -> FloatArray:
         """The sum of all K tables, by counts: sum_k l_k = sum_m counts[m] tables[m]. Shape (H, S, A, S)."""

@@ -1,0 +1,194 @@
+"""Pictures of chapter 9: L1 balls on a triangle, a wedge, two cities in one ball, epochs on a time line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from aggbandit._arrays import FloatArray
+from aggbandit.figures.style import BASELINE, BOUND, ESTIMATE, FAINT, INK, LEARNER, REGION, WALL, axes
+
+__all__ = ["ball_and_radius", "epoch_lines", "two_cities", "wedge"]
+
+_CORNERS = np.array([[0.0, 0.0], [0.5, np.sqrt(0.75)], [1.0, 0.0]])
+
+
+def _flat(p: Any) -> FloatArray:
+    """Distributions over three places as points of the triangle."""
+    return np.asarray(np.asarray(p, dtype=np.float64) @ _CORNERS)
+
+
+def ball_corners(P_hat: FloatArray, radius: float) -> FloatArray:
+    """The corners, in order, of the distributions within `radius` of `P_hat` in L1: (k, 3).
+
+    Three coordinates with sum zero have an L1 norm of twice the largest of them, so the ball is where no
+    coordinate moves by more than radius/2. The triangle is cut by these six half-planes, one after the other.
+    `P_hat` has three entries.
+    """
+    polygon = list(np.eye(3))
+    for i in range(3):
+        for sign in (1.0, -1.0):
+            polygon = _cut(polygon, sign * np.eye(3)[i], sign * P_hat[i] + radius / 2)
+    return np.array(polygon)
+
+
+def _cut(polygon: list[FloatArray], normal: FloatArray, offset: float) -> list[FloatArray]:
+    """The part of a convex polygon where normal·p <= offset."""
+    kept: list[FloatArray] = []
+    for p, q in zip(polygon, polygon[1:] + polygon[:1], strict=True):
+        a, b = float(normal @ p - offset), float(normal @ q - offset)
+        if a <= 0:
+            kept.append(p)
+        if a * b < 0:
+            kept.append(p + a / (a - b) * (q - p))
+    return kept
+
+
+def _triangle(ax: Any, names: Sequence[str]) -> None:
+    """The distributions over three places, a corner for each."""
+    ax.fill(*_CORNERS.T, fc="none", ec=INK, lw=1.2, zorder=3)
+    for corner, name, side, drop in zip(
+        _CORNERS, names, ("left", "center", "right"), (-0.03, 0.03, -0.03), strict=True
+    ):
+        below = "top" if drop < 0 else "bottom"
+        ax.text(corner[0], corner[1] + drop, name, ha=side, va=below, fontsize=10.5)
+    ax.set(xlim=(-0.04, 1.04), ylim=(-0.14, 1.0), aspect="equal")
+    ax.axis("off")
+
+
+def _ball(ax: Any, P_hat: FloatArray, radius: float, *, active: bool) -> None:
+    corners = _flat(ball_corners(P_hat, radius))
+    edge = WALL if active else "none"
+    ax.fill(*corners.T, fc=REGION, ec=edge, alpha=0.45, lw=0)
+    ax.fill(*corners.T, fc="none", ec=edge, lw=1.8, zorder=4)
+
+
+def ball_and_radius(
+    P_hat: FloatArray,
+    truth: FloatArray,
+    visits: int,
+    scale: float,
+    names: Sequence[str],
+    most: int = 4096,
+) -> Figure:
+    """Left, what one row might still be; right, the radius against the number of visits.
+
+    `P_hat`, `truth` (3,); `visits` N; the radius is `scale`/sqrt(N); `names` of the three places; the right
+    picture ends at `most` visits.
+    """
+    radius = scale / np.sqrt(visits)
+    vacuous = 2 * (1 - P_hat.min())
+    active = radius < vacuous
+    fig: Figure
+    fig, (ax, curve) = axes(1, 2, height=2.9, width_ratios=(1, 1.05))
+    _triangle(ax, names)
+    _ball(ax, P_hat, radius, active=active)
+    ax.plot(*_flat(P_hat), "D", color=ESTIMATE, ms=7, zorder=5)
+    ax.plot(*_flat(truth), "o", color=INK, ms=6, zorder=6)
+    ax.set_title(f"N = {visits}: " + ("a wall" if active else "no wall at all"))
+    grid = np.geomspace(1, most, 100)
+    curve.plot(grid, scale / np.sqrt(grid), color=LEARNER)
+    curve.axhline(vacuous, color=WALL, ls="--", lw=1.5)
+    curve.text(most, vacuous * 1.06, r"$2(1-\min\hat P)$", color=WALL, ha="right", va="bottom", fontsize=11)
+    curve.plot(visits, radius, "o", color=LEARNER, ms=9)
+    distance = float(np.abs(P_hat - truth).sum())
+    curve.plot(visits, max(distance, 0.021), "o", color=INK, ms=6)
+    curve.text(1.1, 0.024, r"dot below: $\|\hat P-P\|_1$", color=INK, fontsize=10.5)
+    curve.set(xscale="log", yscale="log", xlim=(0.8, most * 1.3), ylim=(0.02, 8), xlabel="visits $N$")
+    curve.set_title(f"radius w = {radius:.2f}")
+    return fig
+
+
+def wedge(P_hat: float, radius: float, pair: tuple[FloatArray, FloatArray]) -> Figure:
+    """One row of a table, two next states: what is plausible is a wedge, and holds averages.
+
+    `P_hat` is the counted share of the first next state, `radius` w; `pair` are two tables' rows, (2,) each.
+    """
+    fig: Figure
+    fig, ax = axes(height=3.0)
+    low, high = P_hat - radius / 2, P_hat + radius / 2
+    reach = 1.0
+    ends = [(low * reach, (1 - low) * reach), (high * reach, (1 - high) * reach)]
+    ax.fill(*zip((0, 0), *ends, strict=True), fc=REGION, alpha=0.45, lw=0)
+    for end in ends:
+        ax.plot((0, end[0]), (0, end[1]), color=WALL, lw=2)
+    ax.plot((0, P_hat), (0, 1 - P_hat), color=ESTIMATE, ls="--", lw=1.6)
+    ax.plot((0, 1), (1, 0), color=BASELINE, ls=":", lw=1.2)
+    ax.text(0.93, 0.09, "$x(h,s,a)=1$", color=BASELINE, fontsize=10.5)
+    ax.text(P_hat + 0.02, 1 - P_hat, r"$\hat P$", color=ESTIMATE, fontsize=13)
+    x, y = pair
+    middle = (x + y) / 2
+    ax.plot(*np.stack([x, y]).T, color=LEARNER, lw=1.2)
+    named = (
+        (x, "$x$", "o", (-14, -4)),
+        (y, "$y$", "o", (7, -4)),
+        (middle, r"$\frac{1}{2}(x+y)$", "s", (-2, -17)),
+    )
+    for point, name, marker, offset in named:
+        ax.plot(*point, marker, color=LEARNER)
+        ax.annotate(name, point, xytext=offset, textcoords="offset points", color=LEARNER)
+    ax.set(xlim=(0, 1.25), ylim=(0, 1.02), aspect="equal")
+    ax.set(xlabel="$x(h,s,a,s'_1)$", ylabel="$x(h,s,a,s'_2)$")
+    return fig
+
+
+def two_cities(
+    P_hat: FloatArray, believed: FloatArray, true: FloatArray, radius: float, names: Sequence[str]
+) -> Figure:
+    """Left, a believed and a true row in one ball; right, how far apart they are.
+
+    `P_hat`, `believed` and `true` (3,), `radius` w of the ball, `names` of the three places.
+    """
+    apart = float(np.abs(believed - true).sum())
+    fig: Figure
+    fig, (ax, bar) = axes(1, 2, height=2.9, width_ratios=(1.25, 1))
+    _triangle(ax, names)
+    _ball(ax, P_hat, radius, active=bool(radius < 2 * (1 - P_hat.min())))
+    ax.plot(*np.stack([_flat(believed), _flat(true)]).T, color=LEARNER, lw=2, zorder=4)
+    for p, color, marker in ((P_hat, ESTIMATE, "D"), (believed, LEARNER, "s"), (true, INK, "o")):
+        ax.plot(*_flat(p), marker, color=color, ms=7, zorder=6)
+    ax.set_title("plan and truth")
+    bar.barh([0], [apart], height=0.5, color=LEARNER)
+    for bound, color, name, ls in ((radius, WALL, "$w$", "--"), (min(2, 2 * radius), BOUND, "$2w$", "-")):
+        bar.axvline(bound, color=color, ls=ls)
+        bar.text(bound, 0.62, name if bound < 2 else "$2$", color=color, ha="center", va="bottom")
+    bar.set(xlim=(0, 2.1), ylim=(-0.6, 0.6), yticks=[], xlabel=r"$\|\tilde P-P\|_1$")
+    bar.spines["left"].set_visible(False)
+    bar.set_title(f"apart: {apart:.2f}", pad=22)
+    return fig
+
+
+def epoch_lines(
+    labels: Sequence[str],
+    visits: FloatArray,
+    ends: Mapping[int, Sequence[int]],
+    nights: int,
+    total: int,
+) -> Figure:
+    """Epochs on a time line: a row a cell, a mark where the cell has doubled and so ends an epoch.
+
+    `labels` of the cells; `visits` (cells,) after `nights` nights; `ends`: for the last night of each epoch,
+    the cells that ended it; `nights` played so far, of a `total`.
+    """
+    fig: Figure
+    fig, ax = axes(height=4.1)
+    rows = np.arange(len(labels))[::-1]
+    past = [k for k in ends if k <= nights]
+    for k in past:
+        ax.axvline(k, color=FAINT, lw=1)
+        for cell in ends[k]:
+            ax.plot(k, rows[cell], "o", color=LEARNER, ms=6)
+    for row, count in zip(rows, visits, strict=True):
+        ax.text(total * 1.5, row, f"{count:.0f}", ha="right", va="center", fontsize=10.5)
+    ax.text(total * 1.5, len(labels) - 0.2, "visits", ha="right", va="bottom", fontsize=10.5)
+    ax.axvline(nights, color=INK, lw=1.5)
+    ax.set_title(f"night {nights}, epoch {len(past) + 1}")
+    ax.set(xscale="log", xlim=(0.85, total * 1.6), ylim=(-0.7, len(labels) - 0.3), xlabel="night")
+    ax.set_yticks(rows, labels, fontsize=9.5)
+    ax.set_xticks([t for t in (1, 10, 100, 1000) if t <= total])
+    ax.set_xticklabels([f"{t:,}" for t in (1, 10, 100, 1000) if t <= total])
+    ax.minorticks_off()
+    return fig

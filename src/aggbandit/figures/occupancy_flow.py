@@ -73,7 +73,7 @@ def flow(
                 f'<rect x="{along - _HALF}" y="{_number(high)}" width="{2 * _HALF}" '
                 f'height="{_number(tall)}" fill="currentColor"/>'
             )
-            parts.append(_words(along, high - 5, f"{mass[h, s]:.2f}", size=16))
+            parts.append(_words(along, high - 5, _hundredths(float(mass[h, s])), size=16))
     for (h, s), letter in (dials or {}).items():
         along = _LEFT + _STEP * h
         parts.append(
@@ -140,6 +140,11 @@ def _words(
     )
 
 
+def _hundredths(value: float) -> str:
+    """Two decimals, ties upwards as in `_number`."""
+    return f"{value + 1e-9:.2f}"
+
+
 def _number(value: float) -> str:
     """One decimal, ties always upwards, so that rounding errors do not show."""
     return f"{np.floor(10 * value + 0.5 + 1e-6) / 10:g}"
@@ -192,7 +197,9 @@ def shadow(
         f'<circle cx="{x}" cy="{y}" r="9" fill="{BEST}" stroke="#fff" stroke-width="2"/>',
         _words(_PLANE_LEFT + 4, 22, f"θ = {angle:.0f}°", LOSS, "start", weight=700),
         *_decisions(world, actions),
-        _words(520, 22, f"{names[0]} {best[0]:.2f}, {names[1]} {best[1]:.2f}", BEST, weight=700),
+        _words(
+            520, 22, f"{names[0]} {_hundredths(best[0])}, {names[1]} {_hundredths(best[1])}", BEST, weight=700
+        ),
     ]
     return _svg(parts)
 

@@ -38,7 +38,7 @@ class Evidence:
 
 
 def gather(world: World, nights: int, rng: np.random.Generator) -> Evidence:
-    """Drive `nights` nights at random in `world`, its prices fixed, and write down the totals."""
+    """Drive `nights` nights in `world`, by coins from `rng`, at fixed prices, and write down the totals."""
     mdp = world.mdp
     trajectories = tuple(mdp.rollout(uniform_policy(mdp), rng) for _ in range(nights))
     totals = np.array([trajectory.total(world.loss) for trajectory in trajectories])
@@ -48,8 +48,9 @@ def gather(world: World, nights: int, rng: np.random.Generator) -> Evidence:
 def explain(evidence: Evidence, nights: int, blame: str) -> FloatArray:
     """A price table in [0, 1] that gives the first `nights` totals exactly and puts the blame on one leg.
 
-    A linear program: among all tables that fit, the one with the highest prices on that leg (a key of
-    `BLAME`) and the lowest elsewhere. Returns shape (H, S, A, S).
+    A linear program: among all tables that fit the `evidence`, the one with the highest prices on the leg
+    `blame` (a key of `BLAME`) and the lowest elsewhere. Returns shape (H, S, A, S).
+    Raises RuntimeError if no table fits.
     """
     loss = evidence.world.loss
     seen = np.array([t.indicator().ravel() for t in evidence.trajectories[:nights]])
@@ -63,7 +64,7 @@ def explain(evidence: Evidence, nights: int, blame: str) -> FloatArray:
 
 
 def draw_explanation(evidence: Evidence, nights: int, blame: str) -> Figure:
-    """The totals so far, one table that explains them, and what it says of every policy."""
+    """The first `nights` totals of the `evidence`, the table that explains them by `blame`, all policies."""
     table = explain(evidence, nights, blame)
     fig = plt.figure(figsize=(WIDTH, 4.5))
     meter, prices, policies = _panels(fig)
@@ -74,7 +75,7 @@ def draw_explanation(evidence: Evidence, nights: int, blame: str) -> Figure:
 
 
 def describe(evidence: Evidence, nights: int, blame: str) -> str:
-    """The picture of `draw_explanation` in words."""
+    """The picture of `draw_explanation(evidence, nights, blame)` in words."""
     said, true = judge(evidence, explain(evidence, nights, blame))
     prices = f"Prices that explain the first {nights} totals and blame {blame}"
     chosen = true[np.argmin(said.round(9))]
@@ -85,7 +86,7 @@ def describe(evidence: Evidence, nights: int, blame: str) -> str:
 
 
 def judge(evidence: Evidence, table: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Expected totals of every policy, as `table` has it and in truth; shape (N,) each."""
+    """Expected totals of every policy of the `evidence`, as `table` has it and in truth; shape (N,) each."""
     flat = evidence.policies.reshape(len(evidence.policies), -1)
     return flat @ table.ravel(), flat @ evidence.world.loss.ravel()
 

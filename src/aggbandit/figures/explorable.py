@@ -68,7 +68,7 @@ class Explorable:
     """A moving figure that a notebook cell shows when it is the cell's last expression.
 
     `frames` are the HTML widgets in order (last parameter fastest), `controls` the sliders or buttons by
-    parameter name, `widget` the whole, `weight` the bytes of the frames drawn so far.
+    parameter name, `widget` the whole, `text` what a plain terminal shows.
     """
 
     widget: widgets.VBox
@@ -78,6 +78,7 @@ class Explorable:
 
     @property
     def weight(self) -> int:
+        """Bytes of the frames drawn so far."""
         return sum(len(frame.value.encode()) for frame in self.frames)
 
     def __repr__(self) -> str:
@@ -101,7 +102,8 @@ def explorable(
 
     `draw(**parameters)` returns a matplotlib figure or an SVG or HTML string; each keyword in `values` is a
     parameter with its values. `labels` names the parameters in the text's symbols, `start` chooses the
-    opening values (default: the first of each). See the module's docstring for an example.
+    opening values (default: the first of each). `caption` is the takeaway; `alt`, a format string or
+    a function of the parameters, writes each frame's words. See the module's docstring for an example.
 
     Raises `ValueError` for no or more than two parameters, a parameter without values, more than 40 frames,
     more than 400 kB, frames of different sizes, a starting value that is not among the values, an empty

@@ -11,7 +11,7 @@ from aggbandit.figures._render import caption_html, markup, plain_caption
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that a notebook cell shows when it is the cell's last expression."""
+    """A figure that a notebook cell shows as its last expression: `html`, or `text` on a plain terminal."""
 
     html: str
     text: str

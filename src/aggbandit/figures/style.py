@@ -123,7 +123,7 @@ def house_style() -> Iterator[None]:
 def axes(rows: int = 1, columns: int = 1, *, height: float = 3.4, **options: Any) -> tuple[Any, Any]:
     """A figure of the house's width and its axes: ``plt.subplots`` with the width decided.
 
-    `height` in inches for the whole figure; `options` go to ``plt.subplots``.
+    `rows` by `columns` panels; `height` in inches for the whole figure; `options` go to ``plt.subplots``.
     Returns ``(figure, axes)`` as ``plt.subplots`` does.
     """
     with house_style():

@@ -65,7 +65,8 @@ class ToWorstOf:
 
     def __call__(self, x: FloatArray, y: FloatArray, loss: FloatArray) -> FloatArray:
         """The worst point for ``loss``, for every seed; ``x`` and ``y`` only give the shape."""
-        return np.broadcast_to(self.points[np.argmax(self.points @ loss)], y.shape)
+        worst = self.points[np.argmax(self.points @ loss)]
+        return np.asarray(np.broadcast_to(worst, y.shape), dtype=np.float64)
 
 
 def polygon_of_arms(k: int) -> Polytope:
@@ -85,8 +86,8 @@ class PolygonGame:
     """Losses and perturbations fixed beforehand, on a polygon.
 
     ``body`` a polytope of dimension 2 with points y >= 0; ``losses`` l_t in [0, 1] and ``epsilons`` eps_t
-    >= 0, shape (T, d); ``move`` what the adversary wants, and gets as far as the rules allow. H is the largest
-    ||y||_1 on the body. Raises ``ValueError`` for shapes or values out of range. Source: Section 3.2.
+    >= 0, shape (T, d); ``move`` what the adversary wants, and gets as far as the rules allow. H is the
+    largest ||y||_1 on the body. Raises ``ValueError`` for shapes or values out of range. Source: Section 3.2.
     """
 
     body: Polytope
@@ -185,13 +186,13 @@ def replay_polygon(
     state is kept. Raises ``ValueError`` as ``play_polygon``. Source: Algorithm 2.
     """
     cap = theory.eta0_cap(2, game.loss_bound, baseline)
-    if not 0 < eta0 <= cap:
+    if not 0 < eta0 <= cap * (1 + 1e-12):
         raise ValueError(f"eta0 = {eta0}; it must lie in (0, {cap:.6g}], the cap for baseline {baseline}")
     if directions.shape[::2] != (game.rounds, 2):
         raise ValueError(f"directions has shape {directions.shape}; it must be ({game.rounds}, N, 2)")
     n_seeds = directions.shape[1]
     newton = _Newton(game.body)
-    best = game.best_corner()
+    best, loss_bound = game.best_corner(), game.loss_bound
     v = np.zeros((n_seeds, 2))
     x, hessian = newton.point(v), newton.hessian(v)
     dual = np.zeros((n_seeds, 2))
@@ -215,7 +216,7 @@ def replay_polygon(
         z = y
         z_epsilon = np.zeros(n_seeds)
         if epsilon.any():
-            z = _moved(y, game.move(x, y, loss), epsilon, game.loss_bound)
+            z = _moved(y, game.move(x, y, loss), epsilon, loss_bound)
             z_epsilon = z @ epsilon
             spent += z_epsilon**2
         # Line 8.
@@ -258,7 +259,7 @@ def _moved(y: FloatArray, target: FloatArray, epsilon: FloatArray, loss_bound: f
     share = np.minimum(1.0, at_y / np.maximum(loss_of_room, 1e-300))
     # ||z||_1 is convex in s: halve the step in the rare case that it leaves the ball.
     for _ in range(60):
-        z = y + share[:, None] * direction
+        z: FloatArray = y + share[:, None] * direction
         outside = np.abs(z).sum(axis=1) > loss_bound * (1 + 1e-12)
         if not outside.any():
             return z

@@ -1,0 +1,214 @@
+"""Pictures of chapter 8: bias and credit, a hand that is moved back at the wall, and regret per round."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from aggbandit._arrays import FloatArray
+from aggbandit.figures.style import (
+    BASELINE,
+    BEST,
+    BOUND,
+    DASHES,
+    ESTIMATE,
+    FAINT,
+    INK,
+    LEARNER,
+    MARKERS,
+    REGION,
+    WALL,
+    axes,
+)
+
+__all__ = [
+    "debt_and_credit",
+    "growth",
+    "hiding_is_cheap",
+    "line_below_rho",
+    "regret_per_round",
+    "slow_motion",
+]
+
+
+def line_below_rho() -> Figure:
+    """The divergence that a local distance guarantees, and the line that the proof uses instead."""
+    z = np.linspace(0, 8, 200)
+    fig: Figure
+    fig, ax = axes(height=2.6)
+    ax.plot(z, z - np.log1p(z), color=INK)
+    ax.plot(z, z / 2 - 1, color=BOUND, ls="--")
+    ax.text(8.1, 8 - np.log(9), r"$\rho(z)$", va="center", color=INK)
+    ax.text(8.1, 3, r"$\frac{1}{2}z-1$", va="center", color=BOUND)
+    ax.axhline(0, color=FAINT, lw=1, zorder=0)
+    ax.set(xlim=(0, 9.2), ylim=(-1.1, 6), xlabel=r"local distance $z=\|u-x\|_x$", ylabel="divergence")
+    ax.spines["bottom"].set_bounds(0, 8)
+    ax.set_xticks(range(0, 9, 2))
+    return fig
+
+
+def debt_and_credit(bias: FloatArray, credit: FloatArray, allowance: FloatArray, *, top: float) -> Figure:
+    """Round by round: what the bias may cost, upwards, and what the rate pays back, downwards.
+
+    `bias`, `credit` and `allowance`, what the key inequality leaves over, have shape (T,). Below, the sum of
+    bias minus credit, and the sum of the allowances. `top` is the limit of the bars.
+    """
+    rounds = np.arange(1, len(bias) + 1)
+    fig: Figure
+    fig, (bars, total) = axes(2, 1, height=4.4, sharex=True, height_ratios=(1.35, 1))
+    bars.bar(rounds, bias, color=ESTIMATE, width=0.72)
+    bars.bar(rounds, -credit, color=BEST, width=0.72, hatch="///", edgecolor="#FFFFFF", lw=0)
+    bars.axhline(0, color=INK, lw=0.9)
+    bars.text(0.5, 0.9 * top, "bias", color=ESTIMATE, weight="bold", va="top")
+    bars.text(0.5, -1.9 * top, "credit", color=BEST, weight="bold", va="bottom")
+    bars.set(ylim=(-2 * top, top), ylabel="this round")
+    total.plot(rounds, np.cumsum(allowance), color=BOUND, ls="--")
+    total.plot(rounds, np.cumsum(bias - credit), color=LEARNER)
+    total.axhline(0, color=FAINT, lw=1, zorder=0)
+    total.set(xlim=(0, len(bias) + 1), ylim=(-4.2 * top, 4.2 * top), xlabel="round", ylabel="so far")
+    total.text(0.5, 3.9 * top, "debt: bias minus credit", color=LEARNER, weight="bold", va="top")
+    total.text(0.5, -3.9 * top, r"allowed: $2n\,|\hat z\cdot\epsilon|$ a round", color=BOUND, va="bottom")
+    return fig
+
+
+def hiding_is_cheap(allowances: Mapping[float, str]) -> Figure:
+    """How far a learner tries, by its distance from the wall, against what a moved hand takes back.
+
+    `allowances`: e/2, how far the hand may be moved, to its label.
+    """
+    p = np.geomspace(1e-3, 0.5, 200)
+    radius = p * (1 - p) / np.sqrt(p**2 + (1 - p) ** 2)
+    fig: Figure
+    fig, ax = axes(height=3.0)
+    ax.loglog(p, radius, color=LEARNER)
+    ax.text(1.3e-3, 2.4e-3, "how far it tries", color=LEARNER, weight="bold", rotation=33, ha="left")
+    for i, (half, label) in enumerate(allowances.items()):
+        ax.axhline(half, color=WALL, ls=DASHES[1 + i % 3], lw=1.6)
+        ax.text(0.62, half, label, color=WALL, va="center")
+        hidden = radius <= half
+        ax.fill_between(p[hidden], radius[hidden], half, color=REGION, alpha=0.25, lw=0)
+    ax.set(
+        xlim=(1e-3, 0.5), ylim=(8e-4, 0.6), xlabel="distance of $x$ from the wall", ylabel="in probability"
+    )
+    return fig
+
+
+def slow_motion(
+    path: FloatArray,
+    rate: FloatArray,
+    *,
+    round: int,
+    side: float,
+    moved: float,
+    phases: tuple[int, int, int],
+) -> Figure:
+    """One moment of a freezing game on two arms: where the learner stands, tries, and is moved to.
+
+    `path` (T + 1,) is the probability of arm 1 at each centre, from x_1; `rate` (T,) is eta_t/eta_0. `round`
+    t is the moment, `side` +1 or -1 the direction tried, `moved` how far the hand is taken back at most.
+    `phases`: the round of the change, the last frozen round, T.
+    """
+    change, thaw, rounds = phases
+    p = path[round - 1]
+    radius = p * (1 - p) / np.sqrt(p * p + (1 - p) ** 2)
+    shown = max(radius - moved, 0.0)
+    y, z = p + side * radius, p + side * shown
+    fig: Figure
+    fig, (top, bottom) = axes(2, 1, height=4.2, height_ratios=(1, 1.5))
+    for wall in (0, 1):
+        top.plot([wall, wall], [-0.45, 0.45], color=WALL, lw=2.6)
+    top.plot([0, 1], [0, 0], color=FAINT, lw=1, zorder=0)
+    top.fill_between([p - radius, p + radius], -0.22, 0.22, color=REGION, alpha=0.55, lw=0)
+    top.plot(p, 0, "o", color=LEARNER, ms=8, zorder=4)
+    top.plot(y, 0, "o", mfc="#FFFFFF", mec=LEARNER, ms=8, mew=1.6, zorder=3)
+    if moved > 0:
+        top.annotate(
+            "", (z, -0.42), xytext=(y, -0.42), arrowprops={"arrowstyle": "-|>", "color": WALL, "lw": 2}
+        )
+        top.plot(z, -0.42, "D", color=WALL, ms=5)
+    better = "arm 2" if round <= change else "arm 1"
+    left = 100 * shown / radius
+    top.set_title(f"round {round}: {better} is better, signal left {left:.0f} %", fontsize=12)
+    top.set(xlim=(-0.03, 1.03), ylim=(-0.7, 0.6))
+    top.set_yticks([])
+    top.spines[["left", "bottom"]].set_visible(False)
+    top.set_xticks([0, 0.5, 1], ["arm 2", "", "arm 1"])
+    top.tick_params(length=0)
+
+    bottom.axvspan(0, change, color=FAINT, alpha=0.35, lw=0, zorder=0)
+    if thaw > change:
+        bottom.axvspan(change, thaw, color=WALL, alpha=0.12, lw=0, zorder=0)
+        bottom.text((change + thaw) / 2, 1.02, "frozen", color=WALL, ha="center", va="bottom")
+    bottom.text(change / 2, 1.02, "arm 2 better", ha="center", va="bottom")
+    bottom.plot(np.arange(1, round + 1), path[:round], color=LEARNER)
+    bottom.plot(round, p, "o", color=LEARNER, ms=7)
+    bottom.set(xlim=(0, rounds), ylim=(0, 1), xlabel="round", ylabel="$x$: prob. of arm 1")
+    bottom.text(
+        rounds, 0.04, rf"$\eta_t={rate[round - 1]:.2f}\,\eta_0$ ", ha="right", va="bottom", color=LEARNER
+    )
+    return fig
+
+
+def regret_per_round(
+    rounds: Sequence[int],
+    curves: Mapping[str, tuple[FloatArray, FloatArray]],
+    allowed: FloatArray,
+    *,
+    limits: tuple[float, float],
+) -> Figure:
+    """Regret divided by T against T, with two standard errors, and what the theorem's expression comes to.
+
+    `rounds` the values of T; `curves` label to (mean, standard error), each of that length, in the order
+    constant, twice that, increasing; `allowed` the expression; `limits` of the vertical axis.
+    """
+    fig: Figure
+    fig, ax = axes(height=3.6)
+    ax.semilogx(rounds, allowed, color=BOUND, ls=":", label="theorem's expression")
+    for i, (label, (mean, error)) in enumerate(curves.items()):
+        ax.errorbar(
+            np.asarray(rounds) * (1 + 0.06 * (i - 1)),
+            mean,
+            2 * error,
+            color=(BASELINE, INK, LEARNER)[i],
+            ls=DASHES[(1, 2, 0)[i]],
+            marker=MARKERS[i],
+            capsize=3,
+            elinewidth=1.2,
+            label=label,
+        )
+    ax.axhline(0, color=FAINT, lw=1, zorder=0)
+    ax.set(xlim=(rounds[0] / 1.4, rounds[-1] * 1.4), ylim=limits, xlabel="$T$", ylabel="regret per round")
+    ax.set_xticks(list(rounds), [f"{t:,}" for t in rounds])
+    ax.minorticks_off()
+    ax.legend(loc="lower left", ncols=2, fontsize=10.5, columnspacing=1.2, handlelength=2.2)
+    return fig
+
+
+def growth(rounds: Sequence[int], curves: Mapping[str, tuple[FloatArray, FloatArray, float]]) -> Figure:
+    """Regret against T on logarithmic axes, with two standard errors and the fitted slope of each curve.
+
+    `curves`: label to (mean, standard error, slope), the arrays of the length of `rounds`.
+    """
+    fig: Figure
+    fig, ax = axes(height=3.6)
+    shades = (LEARNER, LEARNER, BASELINE, BASELINE)
+    for i, (label, (mean, error, slope)) in enumerate(curves.items()):
+        ax.errorbar(
+            rounds,
+            mean,
+            2 * error,
+            color=shades[i % 4],
+            ls=DASHES[i % 2],
+            marker=MARKERS[i],
+            ms=5,
+            capsize=3,
+            elinewidth=1.2,
+        )
+        ax.text(rounds[-1] * 1.12, mean[-1], f"{label}: {slope:.2f}", va="center", color=shades[i % 4])
+    ax.set(xscale="log", yscale="log", xlim=(rounds[0] / 1.15, rounds[-1] * 7), xlabel="$T$", ylabel="regret")
+    ax.set_xticks(list(rounds), [str(t) for t in rounds])
+    ax.minorticks_off()
+    ax.spines["bottom"].set_bounds(rounds[0] / 1.15, rounds[-1])
+    return fig

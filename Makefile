@@ -8,7 +8,7 @@ READY  := .venv/ready
 BOOK   := $(BIN)/python book/_tools
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve lab execute test quick lint lock clean
+.PHONY: help book serve lab execute test quick bench soak lint lock clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -32,6 +32,14 @@ test: book  ## everything: lint, types, unit, property and paper tests, chapters
 
 quick: $(READY)  ## the tests to run every few minutes: lint, types, unit and property tests
 	@$(BIN)/python tests/run.py quick
+
+bench: $(READY)  ## measure the figures of merit and write book/bench.md (two minutes)
+	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE \
+	    $(BIN)/python -m pytest -q -s tests/benchmarks/figures_of_merit.py \
+	    --benchmark-timer=time.process_time --benchmark-disable-gc --benchmark-columns=median,rounds
+
+soak: $(READY)  ## eleven million episodes: memory flat, every iterate inside (a minute or two)
+	@$(BIN)/python tests/benchmarks/soak.py
 
 lint: $(READY)  ## ruff and mypy
 	@$(BIN)/python tests/run.py lint

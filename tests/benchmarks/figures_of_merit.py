@@ -1,0 +1,209 @@
+"""What an episode costs, as ratios and exponents measured in one run, written to `book/bench.md`.
+
+`make bench` runs this file with the processor time of one core as the clock, so that other work on the
+machine disturbs it little. The learner is in its steady state: rates tuned for a million episodes, `carry`
+between epochs, and as many counts beforehand that most L1 constraints are active.
+"""
+
+from __future__ import annotations
+
+import datetime
+import math
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from scipy.linalg import cho_factor, null_space
+
+import aggbandit as ab
+from aggbandit import _engine
+
+TABLE = Path(__file__).resolve().parents[2] / "book" / "bench.md"
+SMALL, MEDIUM = [(2, 2, 2), (3, 3, 2)], [(5, 5, 3), (5, 10, 3), (10, 10, 4)]
+GROWTH_S = [(10, S, 4) for S in (10, 20, 40)]
+GROWTH_A = [(5, 5, A) for A in (2, 8)]
+GROWTH_H = [(H, 5, 3) for H in (5, 20)]
+SHAPES = sorted({*SMALL, *MEDIUM, *GROWTH_S, *GROWTH_A, *GROWTH_H})
+DECREMENTS = (1e-8, 1e-4)
+VISITS = 4000
+
+seconds: dict[tuple[object, ...], float] = {}
+work: dict[tuple[object, ...], tuple[float, float, int, int]] = {}
+
+
+def steady_state(shape, decrement):
+    """A learner that has counted a lot and has left the centre, ready to play."""
+    H, S, A = shape
+    K = 10**6
+    rng = np.random.default_rng(0)
+    mdp = ab.random_mdp(S, A, H, rng)
+    agent = ab.AggregateFeedbackLearner(
+        S, A, H, K, rates=ab.tuned_rates(), between_epochs=ab.carry, baseline=ab.RunningMean()
+    )
+    agent._begin_epoch(2, rng.multinomial(np.full((H, S, A), VISITS), mdp.transitions).astype(np.int64))
+    losses = ab.losses.fixed(rng.random(mdp.shape), K)
+    return _engine.CompiledRun(agent, mdp, losses, tolerance=decrement)
+
+
+@pytest.mark.parametrize("decrement", DECREMENTS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_an_episode_of_the_compiled_engine(benchmark, shape, decrement):
+    run = steady_state(shape, decrement)
+    rng = np.random.default_rng(1)
+    H, S, A = shape
+    episodes = max(4, min(3000, 3_000_000 // (H * S**2 * A * S)))
+    run.play(0, min(episodes, VISITS // 2), rng)
+    body, carried = run._load()
+    # The epoch goes on for as long as is measured.
+    body = body._replace(visits=np.full_like(body.visits, 10**9))
+    record = _engine.Record(np.empty(episodes), np.empty(episodes))
+    before = carried.counters.copy()
+
+    def play():
+        ended, status = _engine.play(
+            run.world, body, carried, run.rules, run.work, record, 0, episodes, 0, rng
+        )
+        assert (ended, status) == (episodes, _engine.DONE)
+
+    benchmark.pedantic(play, rounds=5, warmup_rounds=1)
+    played = 6 * episodes
+    seconds["episode", shape, decrement] = benchmark.stats.stats.median / episodes
+    steps, factorisations = (carried.counters - before)[[1, 3]] / played
+    work[shape, decrement] = steps, factorisations, int(body.constrained.sum()), len(body.constrained)
+    assert (carried.x > 0).all()
+
+
+def flow_equations(barrier, n_cells, n_states):
+    columns = [barrier._flow(unit.reshape(n_cells, n_states)) for unit in np.eye(n_cells * n_states)]
+    return np.stack(columns, axis=1)
+
+
+@pytest.mark.parametrize("shape", SMALL, ids=str)
+def test_a_mirror_step_by_cvxpy_and_clarabel(benchmark, shape):
+    """The same minimisation over the same set, its problem compiled once and solved again with new
+    numbers."""
+    body = steady_state(shape, 1e-8).learner.epoch.body
+    barrier = ab.OccupancyBarrier(body)
+    cells = body.cells
+    n_cells, S = len(cells[0]), shape[1]
+    x, t = cp.Variable(n_cells * S), cp.Variable(n_cells * S)
+    linear = cp.Parameter(n_cells * S)
+    sums = np.kron(np.eye(n_cells), np.ones((1, S)))
+    r = x - cp.multiply(body.P_hat[cells].ravel(), sums.T @ (sums @ x))
+    walls = np.repeat(body.constrained[cells], S)
+    objective = (
+        linear @ x - cp.sum(cp.log(x)) - cp.sum(cp.log((t - r)[walls])) - cp.sum(cp.log((t + r)[walls]))
+    )
+    slack = cp.multiply(np.minimum(body.radius[cells], 2.0), sums @ x) - sums @ t
+    objective -= cp.sum(cp.log(slack[body.constrained[cells]]))
+    C = flow_equations(barrier, n_cells, S)
+    problem = cp.Problem(cp.Minimize(objective), [C @ x == np.eye(len(C))[0]])
+    rng = np.random.default_rng(2)
+
+    def step():
+        linear.value = rng.standard_normal(n_cells * S)
+        problem.solve(solver=cp.CLARABEL)
+
+    benchmark.pedantic(step, rounds=15, warmup_rounds=3)
+    seconds["cvxpy", shape] = benchmark.stats.stats.median
+    ours = barrier.minimize(barrier._table(linear.value.reshape(n_cells, S)), body.interior_point())
+    np.testing.assert_allclose(x.value, ours.x[cells].ravel(), atol=2e-3)
+
+
+@pytest.mark.parametrize("shape", MEDIUM[1:], ids=str)
+def test_one_factorisation_of_the_reduced_hessian_in_dense_numpy(benchmark, shape):
+    """W'HW and its Cholesky factor, W an orthonormal basis of the slice: what every Newton step costs without
+    structure."""
+    body = steady_state(shape, 1e-8).learner.epoch.body
+    barrier = ab.OccupancyBarrier(body)
+    n_cells, S = len(body.cells[0]), shape[1]
+    W = null_space(flow_equations(barrier, n_cells, S))
+    dikin = barrier.dikin(body.interior_point())
+    H = np.zeros((n_cells * S, n_cells * S))
+    for j in range(S):  # block by block: H times the j-th unit vector of every cell
+        unit = np.zeros((n_cells, S))
+        unit[:, j] = 1
+        column = dikin._hessian_times(unit)
+        for c in range(n_cells):
+            H[c * S : (c + 1) * S, c * S + j] = column[c]
+    benchmark.pedantic(lambda: cho_factor(W.T @ H @ W), rounds=3)
+    seconds["dense", shape] = benchmark.stats.stats.median
+
+
+def test_the_first_call_from_the_cache():
+    """A new process: import, load the compiled engine from its cache, play one episode."""
+    program = (
+        "import numpy as np, aggbandit as ab\n"
+        "rng = np.random.default_rng(0)\n"
+        "mdp = ab.random_mdp(3, 2, 3, rng)\n"
+        "agent = ab.AggregateFeedbackLearner(3, 2, 3, 1, rates=ab.tuned_rates())\n"
+        "ab.simulate(agent, mdp, ab.losses.fixed(np.zeros(mdp.shape), 1), rng, engine='compiled')\n"
+    )
+    for _ in range(2):  # the first one fills the cache if need be
+        before = os.times()
+        subprocess.run([sys.executable, "-c", program], check=True)
+        after = os.times()
+    seconds["start",] = (
+        after.children_user + after.children_system - before.children_user - before.children_system
+    )
+
+
+def exponent(shapes, axis, decrement=1e-8):
+    low, high = shapes[0], shapes[-1]
+    ratio = seconds["episode", high, decrement] / seconds["episode", low, decrement]
+    return math.log(ratio) / math.log(high[axis] / low[axis])
+
+
+def duration(value):
+    """Seconds with three digits and a fitting unit."""
+    unit, scale = ("µs", 1e6) if value < 1e-3 else ("ms", 1e3)
+    digits = max(0, 2 - math.floor(math.log10(value * scale)))
+    return f"{value * scale:.{digits}f} {unit}"
+
+
+def processor():
+    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else []:
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "an unnamed processor"
+
+
+def test_the_figures_of_merit():
+    """The table, and the bounds that the project sets itself."""
+    episode = {shape: [seconds["episode", shape, d] for d in DECREMENTS] for shape in SHAPES}
+    lines = [
+        f"Measured on {datetime.date.today().isoformat()} on one core of {processor()}, by `make bench`.",
+        "",
+        "| (H, S, A) | an episode, decrement ≤ 1e-8 | the same, ≤ 1e-4 | Newton steps | factorisations "
+        "| constrained cells | cvxpy + Clarabel step / episode | dense factorisation / episode |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for shape in SHAPES:
+        steps, factorisations, walls, n_cells = work[shape, 1e-8]
+        against = [
+            f"{seconds[kind, shape] / episode[shape][0]:.0f} ×" if (kind, shape) in seconds else ""
+            for kind in ("cvxpy", "dense")
+        ]
+        lines.append(
+            f"| {shape} | {duration(episode[shape][0])} | {duration(episode[shape][1])} | {steps:.2f} "
+            f"| {factorisations:.2f} | {walls} of {n_cells} | {' | '.join(against)} |"
+        )
+    in_S, in_A, in_H = exponent(GROWTH_S, 1), exponent(GROWTH_A, 2), exponent(GROWTH_H, 0)
+    lines += [
+        "",
+        f"An episode grows with S to the power {in_S:.2f} (S = 10 to 40, H = 10, A = 4), with A to the power "
+        f"{in_A:.2f} (A = 2 to 8, H = S = 5), with H to the power {in_H:.2f} (H = 5 to 20, S = 5, A = 3). "
+        f"A new process has played its first episode after {seconds['start',]:.1f} s of processor time.",
+        "",
+    ]
+    TABLE.write_text("\n".join(lines), encoding="utf-8")
+    print("\n" + "\n".join(lines))
+    for shape in SMALL:
+        assert seconds["cvxpy", shape] / episode[shape][0] >= 300
+    assert seconds["dense", (5, 10, 3)] / episode[5, 10, 3][0] >= 500
+    assert seconds["dense", (10, 10, 4)] / episode[10, 10, 4][0] >= 4000
+    assert in_S <= 2.4

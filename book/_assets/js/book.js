@@ -3,6 +3,7 @@
  * 1. Widgets were written for MathJax 2; the page has MathJax 3.
  * 2. Moving figures get names and values for screen readers, and buttons that work without a kernel.
  * 3. A few of the theme's elements get the names that assistive technology expects.
+ * 4. A formula keeps the comma that follows it, and the bracket before it, on its line.
  */
 (() => {
   "use strict";
@@ -132,11 +133,28 @@
     }
   }
 
+  // ------------------------------------------------------ 4. formulas and commas
+  function keepTogether() {
+    for (const formula of document.querySelectorAll("article span.math")) {
+      const [before, after] = [formula.previousSibling, formula.nextSibling];
+      const opening = before?.nodeType === Node.TEXT_NODE && before.data.match(/[(“‘[]+$/)?.[0];
+      const closing = after?.nodeType === Node.TEXT_NODE && after.data.match(/^[,.;:!?)”’\]]+/)?.[0];
+      if (!opening && !closing) continue;
+      const together = document.createElement("span");
+      together.className = "ab-together";
+      formula.replaceWith(together);
+      together.append(opening || "", formula, closing || "");
+      if (opening) before.data = before.data.slice(0, -opening.length);
+      if (closing) after.data = after.data.slice(closing.length);
+    }
+  }
+
   document.addEventListener("DOMContentLoaded", () => {
     // Widgets come after the page, piece by piece, and a piece gets its class after it is there.
     const changes = { childList: true, subtree: true, attributeFilter: ["class"] };
     new MutationObserver(dress).observe(document.body, changes);
     nameTheme();
+    keepTogether();
     window.addEventListener("load", scrollByKeys);
     window.addEventListener("resize", scrollByKeys);
   });

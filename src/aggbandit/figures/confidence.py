@@ -125,7 +125,7 @@ def wedge(P_hat: float, radius: float, pair: tuple[FloatArray, FloatArray]) -> F
     named = (
         (x, "$x$", "o", (-14, -4)),
         (y, "$y$", "o", (7, -4)),
-        (middle, r"$\frac{1}{2}(x+y)$", "s", (-2, -17)),
+        (middle, r"$\frac{1}{2}(x+y)$", "s", (0, 9)),
     )
     for point, name, marker, offset in named:
         ax.plot(*point, marker, color=LEARNER)

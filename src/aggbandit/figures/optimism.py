@@ -194,7 +194,7 @@ def surface(
     left.scatter(
         *_tilted(flat, np.full(len(flat), _LOWEST)), s=8 + 160 * q, color=LEARNER, zorder=3, clip_on=False
     )
-    left.set(xlim=(-0.08, 1.2), ylim=(_LOWEST - 0.15, 1.55))
+    left.set(xlim=(0.05, 1.12), ylim=(_LOWEST - 0.15, 1.55))
     left.axis("off")
     left.set_title(f"rank of $M$: {rank}")
     right.set(xlim=(0, 1), ylim=(_LOWEST, 1), xlabel="from habit 1 across", xticks=[])
@@ -236,18 +236,26 @@ def where_weights_go(
     value = shares @ loss - width(shares, moment, np.full(3, size))
     log_density = np.where(inside, -eta * value.reshape(inside.shape), -np.inf)
     density = np.where(inside, np.exp(log_density - log_density.max()), np.nan)
-    ax.contourf(*_plane(grid), density, levels=np.linspace(0, 1, 9), cmap=MASS_CMAP)
-    _frame(ax)
+    levels = [0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1]
+    ax.contourf(*_plane(grid), density, levels=levels, colors=MASS_CMAP(np.linspace(0.05, 0.9, 7)))
+    ax.plot(*np.vstack([_TRIANGLE, _TRIANGLE[:1]]).T, color=FAINT, lw=1)
     _outline(ax, points, INK)
+    corners = np.exp(-eta * (points @ loss - width(points, moment, np.full(3, size))))
+    middle = points.mean(axis=0)
+    for y, share in zip(points, corners / corners.max(), strict=True):
+        flat = (y + 0.22 * (y - middle)) @ _TRIANGLE
+        ax.text(*flat, f"{share:.2f}", ha="center", va="center", fontsize=11)
+    ax.set(xlim=(-0.3, 1.3), ylim=(-0.09, 0.93), aspect="equal")
+    ax.axis("off")
     return fig
 
 
 def hidden_street(
     chances: Mapping[str, FloatArray], regrets: Mapping[str, FloatArray], switch: int
 ) -> Figure:
-    """How often the learners try the hidden street, and their regrets: names to curves (T,).
+    """How often the learners try the hidden street, and their regrets.
 
-    `switch` is the round in which the hiding begins.
+    `chances` and `regrets` map names to curves (T,); `switch` is the round in which the hiding begins.
     """
     fig: Figure
     fig, panels = axes(1, 2, height=3.1)
@@ -265,7 +273,7 @@ def hidden_street(
 
 
 def measured_and_promised(regrets: Mapping[str, Sequence[float]], bound: float, reference: float) -> Figure:
-    """Regrets of some games, a dot a seed, under the theorem's `bound`.
+    """The `regrets` of some games, a dot a seed, under the theorem's `bound`.
 
     `reference` is what a learner that never learns loses.
     """
@@ -273,11 +281,10 @@ def measured_and_promised(regrets: Mapping[str, Sequence[float]], bound: float, 
     fig, ax = axes(height=2.5)
     for row, values in enumerate(regrets.values()):
         ax.plot(values, np.full(len(values), -row), "o", color=LEARNER, alpha=0.7)
-    ax.axvline(bound, color=BOUND, ls="--")
-    ax.axvline(reference, color=BASELINE, ls=":")
-    ax.text(bound, 0.55, "bound ", color=BOUND, ha="right", va="bottom")
-    ax.text(reference, 0.55, " uniform play", color=BASELINE, ha="left", va="bottom")
-    ax.set_yticks(range(0, -len(regrets), -1), list(regrets))
-    ax.set(xlim=(0, 1.05 * bound), ylim=(-len(regrets) + 0.5, 1.1), xlabel="regret")
+    ax.axvline(bound, color=BOUND, ls="--", label="bound")
+    ax.axvline(reference, color=BASELINE, ls=":", label="uniform play")
     ax.axvline(0, color=BEST, lw=1)
+    ax.set_yticks(range(0, -len(regrets), -1), list(regrets))
+    ax.set(xlim=(0, 1.08 * max(bound, reference)), ylim=(-len(regrets) + 0.4, 0.6), xlabel="regret")
+    ax.legend(loc="lower left", bbox_to_anchor=(0.35, 1.0), ncols=2, frameon=False, fontsize=11)
     return fig

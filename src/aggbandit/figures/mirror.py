@@ -24,7 +24,7 @@ from aggbandit.figures.style import (
 from aggbandit.geometry import LogBarrier, Polytope
 from aggbandit.learners.mirror_descent import MirrorDescentBound
 
-__all__ = ["ledger", "map_subtract_map_back", "one_long_step", "three_units", "two_paths"]
+__all__ = ["TRIANGLE", "ledger", "map_subtract_map_back", "one_long_step", "three_units", "two_paths"]
 
 
 def three_units(
@@ -112,7 +112,8 @@ def map_subtract_map_back(p: float, losses: Sequence[float]) -> Figure:
 
 # The first explorable
 
-_TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+"""Where the three arms lie: a distribution p over them is drawn at p @ TRIANGLE."""
 
 
 def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int) -> Figure:
@@ -122,11 +123,11 @@ def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int)
     """
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.1, width_ratios=(1, 1.25))
-    corners = np.vstack([_TRIANGLE, _TRIANGLE[:1]])
+    corners = np.vstack([TRIANGLE, TRIANGLE[:1]])
     left.plot(*corners.T, color=WALL, lw=2.2, solid_joinstyle="miter")
     left.set(xlim=(-0.12, 1.12), ylim=(-0.12, 1.0), aspect="equal")
     left.axis("off")
-    for i, (x, y) in enumerate(_TRIANGLE):
+    for i, (x, y) in enumerate(TRIANGLE):
         place = {0: ("right", "top"), 1: ("left", "top"), 2: ("center", "bottom")}[i]
         left.text(x, y + (0.02 if i == 2 else -0.03), f"arm {i + 1}", ha=place[0], va=place[1], fontsize=11)
     rounds = np.arange(1, len(barrier) + 1)
@@ -135,8 +136,8 @@ def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int)
         (barrier, LEARNER, "-", "o", "barrier"),
     )
     for path, colour, dash, marker, name in looks:
-        left.plot(*(path[:shown] @ _TRIANGLE).T, color=colour, ls=dash, lw=1.8)
-        left.plot(*(path[shown - 1] @ _TRIANGLE), marker, color=colour, ms=7, zorder=5)
+        left.plot(*(path[:shown] @ TRIANGLE).T, color=colour, ls=dash, lw=1.8)
+        left.plot(*(path[shown - 1] @ TRIANGLE), marker, color=colour, ms=7, zorder=5)
         least = path.min(axis=1)
         right.semilogy(rounds[:shown], least[:shown], color=colour, ls=dash, label=name)
         right.plot(shown, least[shown - 1], marker, color=colour, ms=7, clip_on=False, zorder=5)

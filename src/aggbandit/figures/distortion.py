@@ -1,0 +1,153 @@
+"""Pictures of chapter 6: the hand that is moved, what this does to an estimate, and what it costs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from aggbandit._arrays import FloatArray
+from aggbandit.figures.mirror import TRIANGLE
+from aggbandit.figures.style import (
+    BASELINE,
+    BOUND,
+    DASHES,
+    ESTIMATE,
+    FAINT,
+    INK,
+    LEARNER,
+    LOSS,
+    REGION,
+    WALL,
+    axes,
+)
+from aggbandit.geometry import DikinEllipsoid
+
+__all__ = ["believed_and_true", "moved_hands", "one_round", "regret_curves"]
+
+
+def _triangle(ax: Any) -> None:
+    """The set of all distributions over three arms, with the arms' names."""
+    ax.plot(*np.vstack([TRIANGLE, TRIANGLE[:1]]).T, color=WALL, lw=2.2, solid_joinstyle="miter", zorder=2)
+    for i, (x, y) in enumerate(TRIANGLE):
+        sideways, upright = (("right", "top"), ("left", "top"), ("center", "bottom"))[i]
+        ax.text(x, y + (0.02 if i == 2 else -0.03), f"arm {i + 1}", ha=sideways, va=upright, fontsize=11)
+    ax.set(xlim=(-0.1, 1.1), ylim=(-0.12, 0.98), aspect="equal")
+    ax.axis("off")
+
+
+def _flat(points: FloatArray) -> FloatArray:
+    """Distributions over three arms, in the coordinates of the page, one a column."""
+    flat: FloatArray = (points @ TRIANGLE).T
+    return flat
+
+
+def one_round(
+    ellipse: DikinEllipsoid, y: FloatArray, allowed: FloatArray, z: FloatArray, z_hat: FloatArray
+) -> Figure:
+    """A round of the game on three arms: the ellipse, y on it, the places allowed around y, z, and z_hat.
+
+    `allowed` (k, 3) are the corners of the region the hand may be moved in, in order; `y`, `z`, `z_hat` (3,).
+    """
+    fig: Figure
+    fig, ax = axes(height=3.4)
+    _triangle(ax)
+    ax.fill(*_flat(ellipse.boundary()), fc=REGION, ec=LEARNER, lw=1.2, alpha=0.5)
+    ax.fill(*_flat(allowed), fc=FAINT, ec=BASELINE, ls="--", lw=1.2, alpha=0.8, zorder=3)
+    arrow = {"arrowstyle": "-|>", "color": INK, "lw": 1.8, "shrinkA": 2, "shrinkB": 3}
+    ax.annotate("", _flat(z), xytext=_flat(y), arrowprops=arrow, zorder=6)
+    ax.annotate("", _flat(z_hat), xytext=_flat(z), arrowprops={**arrow, "ls": ":"}, zorder=5)
+    marks = (
+        (ellipse.center, "s", LEARNER, "$x_t$", (-22, -4)),
+        (y, "o", LEARNER, "$y_t$", (9, -6)),
+        (z, "D", INK, "$z_t$", (9, 0)),
+        (z_hat, "*", INK, "$\\hat z_t$", (10, 2)),
+    )
+    for point, marker, colour, name, shift in marks:
+        size = 13 if marker == "*" else 7
+        ax.plot(*_flat(point), marker, color=colour, ms=size, zorder=7)
+        ax.annotate(name, _flat(point), xytext=shift, textcoords="offset points", color=colour, fontsize=14)
+    return fig
+
+
+def moved_hands(
+    ellipse: DikinEllipsoid, y: FloatArray, z: FloatArray, loss: FloatArray, mean: FloatArray, radius: float
+) -> Figure:
+    """Where the hand is moved for every y tried, and what the mean of the estimate becomes.
+
+    `y`, `z` (k, 3) are what was tried and what was made of it; `loss` and `mean` (3,) are the true loss and
+    the mean estimate, drawn in the local coordinates of `ellipse`, in which dual norms are lengths, with
+    a disc of the given `radius` around the truth: what the bound allows.
+    """
+    fig: Figure
+    fig, (left, right) = axes(1, 2, height=3.3, width_ratios=(1.15, 1))
+    _triangle(left)
+    left.fill(*_flat(ellipse.boundary()), fc=REGION, ec=LEARNER, lw=1.0, alpha=0.45)
+    for tried, shown in zip(y[::15], z[::15], strict=True):
+        left.plot(*_flat(np.array([tried, shown])), color=INK, lw=1.1, zorder=4)
+    left.plot(*_flat(y[::15]), "o", color=LEARNER, ms=4, zorder=5)
+    left.plot(*_flat(z[::15]), "D", color=INK, ms=4, zorder=6)
+    left.plot(*_flat(ellipse.center), "s", color=LEARNER, ms=6, zorder=3)
+
+    truth, believed = ellipse.axes() @ loss, ellipse.axes() @ mean
+    angle = np.linspace(0, 2 * np.pi, 121)
+    disc = truth[:, None] + radius * np.stack([np.cos(angle), np.sin(angle)])
+    right.plot(*disc, color=BOUND, ls="--", lw=1.4)
+    right.axhline(0, color=FAINT, lw=1, zorder=0)
+    right.axvline(0, color=FAINT, lw=1, zorder=0)
+    right.plot(*np.array([truth, believed]).T, color=ESTIMATE, lw=2, zorder=4)
+    right.plot(*truth, "o", color=LOSS, ms=9, zorder=5, label="$\\ell$")
+    right.plot(*believed, "X", color=ESTIMATE, ms=9, zorder=6, label="mean of $\\tilde\\ell$")
+    right.set(xlim=(-0.42, 0.3), ylim=(-0.3, 0.42), aspect="equal")
+    right.set_xticks([])
+    right.set_yticks([])
+    right.set_title("loss, in local coordinates")
+    right.legend(loc="lower left", fontsize=10.5, handlelength=1)
+    return fig
+
+
+def regret_curves(curves: Mapping[str, FloatArray]) -> Figure:
+    """Regret against rounds, one line a name: the mean of the rows of each of the `curves` (seeds, T)."""
+    fig: Figure
+    fig, ax = axes(height=3.2)
+    colours: Sequence[str] = (LEARNER, BASELINE, LOSS, INK, ESTIMATE)
+    for (name, rows), colour, dash in zip(curves.items(), colours, DASHES, strict=True):
+        mean = rows.mean(axis=0)
+        rounds = np.arange(1, mean.size + 1)
+        ax.plot(rounds[9::10], mean[9::10], color=colour, ls=dash, label=name)
+    ax.axhline(0, color=FAINT, lw=1, zorder=0)
+    ax.set(xlim=(0, mean.size), xlabel="round $t$", ylabel="regret so far")
+    ax.legend(loc="upper left", fontsize=10.5, handlelength=2.6)
+    return fig
+
+
+def believed_and_true(
+    believed: FloatArray, true: FloatArray, night: FloatArray, places: Sequence[str]
+) -> Figure:
+    """How often each place is met, leg by leg: as believed, as it is, and in one night.
+
+    `believed`, `true` and `night` (legs, places) are the distributions of y, of z, and the visits of z_hat.
+    """
+    fig: Figure
+    fig, panels = axes(1, len(believed), height=3.0, sharey=True)
+    at = np.arange(len(places))
+    for leg, (ax, b, t, seen) in enumerate(zip(panels, believed, true, night, strict=True), start=1):
+        ax.bar(at - 0.2, b, width=0.38, fc="white", ec=ESTIMATE, hatch="///", label="believed, $y$")
+        ax.bar(at + 0.2, t, width=0.38, color=INK, label="true, $z$")
+        ax.plot(
+            at[seen > 0],
+            seen[seen > 0],
+            "*",
+            color=LEARNER,
+            ms=12,
+            clip_on=False,
+            label="one night, $\\hat z$",
+        )
+        ax.set_xticks(at, [place.replace(" ", "\n") for place in places], fontsize=10)
+        ax.set(ylim=(0, 1.05), title=f"after leg {leg}")
+    panels[0].set_ylabel("probability")
+    handles, labels = panels[-1].get_legend_handles_labels()
+    fig.legend(handles, labels, loc="outside upper right", ncols=3, fontsize=10.5, frameon=False)
+    return fig

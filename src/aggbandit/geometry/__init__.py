@@ -14,6 +14,7 @@ from aggbandit.geometry.bodies import (
 from aggbandit.geometry.dikin import DikinEllipsoid, Ellipsoid
 from aggbandit.geometry.occupancy_set import OccupancyBarrier, OccupancyDikin, OccupancySet
 from aggbandit.geometry.polytope import Polytope
+from aggbandit.geometry.thickened import ThickenedSet
 
 __all__ = [
     "Barrier",
@@ -26,6 +27,7 @@ __all__ = [
     "OccupancySet",
     "Polytope",
     "Step",
+    "ThickenedSet",
     "box",
     "cross_polytope",
     "known_occupancy_polytope",

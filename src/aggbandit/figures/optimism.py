@@ -116,7 +116,8 @@ def how_wrong(truth: FloatArray, low: FloatArray, high: FloatArray, allowed: Flo
     ax.bar(place, high - low, 0.34, bottom=low, color=GUESS, alpha=0.55)
     ax.plot(place, truth, "D", color=LOSS)
     ax.plot(place, truth - allowed, "v", color=GUESS, ms=8)
-    ax.set(xlabel="habit", ylabel="loss", xticks=place)
+    low_end = (truth - allowed).min() - 0.15
+    ax.set(xlabel="habit", ylabel="loss", xticks=place, ylim=(low_end, None))
     ax.axhline(0, color=FAINT, lw=1, zorder=0)
     return fig
 
@@ -243,9 +244,9 @@ def where_weights_go(
     corners = np.exp(-eta * (points @ loss - width(points, moment, np.full(3, size))))
     middle = points.mean(axis=0)
     for y, share in zip(points, corners / corners.max(), strict=True):
-        flat = (y + 0.22 * (y - middle)) @ _TRIANGLE
+        flat = (y + 0.3 * (y - middle)) @ _TRIANGLE
         ax.text(*flat, f"{share:.2f}", ha="center", va="center", fontsize=11)
-    ax.set(xlim=(-0.3, 1.3), ylim=(-0.09, 0.93), aspect="equal")
+    ax.set(xlim=(-0.35, 1.35), ylim=(-0.12, 0.93), aspect="equal")
     ax.axis("off")
     return fig
 

@@ -359,7 +359,7 @@ def _curves(ax: Any, curves: Mapping[str, tuple[FloatArray, str]]) -> None:
     longest = max(len(values) for values, _ in curves.values())
     for i, (values, colour) in enumerate(curves.values()):
         ax.plot(np.arange(1, len(values) + 1), values, color=colour, ls=DASHES[i % len(DASHES)])
-    ax.axhline(0, color=FAINT, lw=1, zorder=0)
+    ax.plot([0, longest], [0, 0], color=FAINT, lw=1, zorder=0)
     low, high = ax.get_ylim()
     height = -np.inf
     for name, (values, colour) in sorted(curves.items(), key=lambda item: float(item[1][0][-1])):

@@ -47,7 +47,7 @@ class FreezingGame:
 
     ``rounds`` T; ``change`` a in (0, 1/2), the share of the rounds in which arm 2 is better; ``gap`` g in (0,
     1]: the arms lose 1/2 ± g/2; ``epsilon`` e >= 0: in a frozen round eps_t = (e, e); ``budget`` B >= 0;
-    ``decoy`` D in [0, B]: the part of the budget spent evenly on the first aT rounds. Since z_hat·eps_t = e
+    ``decoy`` D in [0, B]: the part of the budget spent evenly on the first aT/2 rounds. Since z_hat·eps_t = e
     in a frozen round whatever is drawn, exactly floor((B - D)/e²) rounds are frozen, from round aT + 1 on.
     Raises ``ValueError`` for values out of range. Source: ours; the protocol of Section 3.2 with H = 1.
     """
@@ -96,8 +96,8 @@ class FreezingGame:
     def perturbations(self) -> FloatArray:
         """The two equal entries of each perturbation vector, shape (T,)."""
         sizes = np.zeros(self.rounds)
-        if self.decoy and self.change_round:
-            sizes[: self.change_round] = math.sqrt(self.decoy / self.change_round)
+        early = max(self.change_round // 2, 1)
+        sizes[:early] = math.sqrt(self.decoy / early)
         sizes[self.change_round : self.change_round + self.frozen_rounds] = self.epsilon
         return sizes
 
@@ -246,16 +246,18 @@ def _play(
     n_clipped = np.zeros(len(contests))
     etas = np.empty((len(looks), len(contests)))
     ps, regrets, pseudo_regrets = (np.empty((len(looks), *shape)) for _ in range(3))
-    w, p = np.zeros(shape), np.full(shape, 0.5)
+    # R'(p) = w is a quadratic equation: with s = sqrt(w² + 4), 1/(p (1 - p)) = 2 + s, p = 2/(2 - w + s) and
+    # R''(p) = s (2 + s), without cancellation anywhere.
+    w, s = np.zeros(shape), np.full(shape, 2.0)
     hidden, regret, pseudo_regret = np.zeros(shape), np.zeros(shape), np.zeros(shape)
     look, t = 0, 0
     for signs, uniforms in draws:
         for sign, uniform in zip(signs, uniforms, strict=True):
             # What arm 2 loses more than arm 1.
             excess = -game.gap if t < game.change_round else game.gap
-            # Lines 4 and 5: the ellipsoid is {p - radius, p + radius}.
-            radius = p * (1 - p) / np.sqrt(p * p + (1 - p) * (1 - p))
-            shown = radius
+            # Lines 4 and 5: the ellipsoid is {p - 1/stretch, p + 1/stretch}.
+            stretch = np.sqrt(s * (2 + s))
+            radius = shown = 1 / stretch
             if distorted[t] and t >= game.change_round:
                 shown = np.maximum(radius - epsilons[t][:, None] / 2, 0.0)
                 hidden += 1 - shown / radius
@@ -265,18 +267,16 @@ def _play(
                     rate = schedule.next_rate(float(eta[i, 0]), eta0, 1, float(epsilons[t, i]))
                     eta[i] = rate.eta
                     n_clipped[i] += rate.clipped
-            z = p + sign * shown
-            arm_2 = uniform >= z
-            regret += excess * arm_2
-            pseudo_regret += excess * (1 - z)
-            # Line 8 along the slice: l~(1) - l~(2) = (L - b) R''(p) (y - p).
-            loss = 0.5 - excess / 2 + excess * arm_2
-            w -= eta * (loss - baseline) * sign / radius
-            # Line 10: R'(p) = w is a quadratic equation.
-            p = 2 / (2 - w + np.sqrt(w * w + 4))
+            z = 2 / (2 - w + s) + sign * shown
+            paid = excess * (uniform >= z)
+            regret += paid
+            pseudo_regret += excess - excess * z
+            # Line 8 along the slice: l~(1) - l~(2) = (L - b) R''(p) (y - p), with R''(p) (y - p) = ± stretch.
+            w -= (eta * sign) * (paid + (0.5 - excess / 2 - baseline)) * stretch
+            s = np.sqrt(w * w + 4)  # line 10
             t += 1
             if t == looks[look]:
-                etas[look], ps[look] = eta[:, 0], p
+                etas[look], ps[look] = eta[:, 0], 2 / (2 - w + s)
                 regrets[look], pseudo_regrets[look] = regret, pseudo_regret
                 look += 1
     n_distorted = np.maximum((epsilons > 0).sum(axis=0), 1)

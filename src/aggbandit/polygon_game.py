@@ -228,9 +228,10 @@ def replay_polygon(
         eta, clipped = _next_rates(schedule, eta, eta0, z_epsilon)
         n_clipped += int(clipped.sum())
         n_distorted += int((z_epsilon > 0).sum())
-        # Line 10.
+        # Line 10. At x the gradient of R cancels the old dual, so the first Newton step is known.
         dual = dual + eta[:, None] * estimate
-        v, hessian = newton.minimize(dual, v)
+        scale = eta * weight
+        v, hessian = newton.minimize(dual, v, -scale[:, None] * step, np.abs(scale))
         x = newton.point(v)
         regret += values - best @ loss
         if t + 1 in wanted:
@@ -304,19 +305,19 @@ class _Newton:
         return inverse @ self.normals, (entries[:, 0], entries[:, 1], entries[:, 2])
 
     def minimize(
-        self, dual: FloatArray, v: FloatArray
+        self, dual: FloatArray, v: FloatArray, step: FloatArray, decrement: FloatArray
     ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
-        """The minimisers, starting from ``v``, and the Hessians there."""
+        """The minimisers and the Hessians there, from ``v`` and the first ``step`` with its ``decrement``."""
         for _ in range(MOST_STEPS):
-            gradient, (a, b, c) = self._state(v)
-            g = gradient + dual
-            determinant = a * c - b * b
-            step = np.empty_like(v)
-            step[:, 0] = (b * g[:, 1] - c * g[:, 0]) / determinant
-            step[:, 1] = (b * g[:, 0] - a * g[:, 1]) / determinant
-            decrement = np.sqrt(np.maximum(-(step * g).sum(axis=1), 0.0))
-            if decrement.max() < DECREMENT:
-                return v, (a, b, c)
             damping = np.where(decrement < 0.25, 1.0, 1 / (1 + decrement))
             v = v + damping[:, None] * step
+            gradient, (a, b, c) = self._state(v)
+            g0, g1 = (gradient + dual).T
+            determinant = a * c - b * b
+            step = np.empty_like(v)
+            step[:, 0] = (b * g1 - c * g0) / determinant
+            step[:, 1] = (b * g0 - a * g1) / determinant
+            decrement = np.sqrt(np.maximum(-step[:, 0] * g0 - step[:, 1] * g1, 0.0))
+            if decrement.max() < DECREMENT:
+                return v, (a, b, c)
         raise RuntimeError(f"a mirror step did not converge: decrement {decrement.max():.3g}")

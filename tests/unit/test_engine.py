@@ -1,6 +1,7 @@
 """The compiled engine is the reference, only faster: same random numbers, same trajectories, same
 iterates."""
 
+import importlib.util
 import subprocess
 import sys
 
@@ -131,6 +132,47 @@ def test_what_the_engine_cannot_play_is_said():
         ab.simulate(ab.AggregateFeedbackLearner(3, 2, 2, 5, **PAPER), mdp, losses, rng)
     with pytest.raises(RuntimeError, match="5 more episodes after 0; the learner was made for 4 in all"):
         ab.simulate(ab.AggregateFeedbackLearner(2, 2, 2, 4, **PAPER), mdp, losses, rng, engine="compiled")
+
+
+def test_without_numba_the_reference_plays(monkeypatch):
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "numba" else find_spec(name)
+    )
+    mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 3)
+    agent = ab.AggregateFeedbackLearner(2, 2, 2, 6, **PAPER)
+    assert ab.simulate(agent, mdp, losses, np.random.default_rng(0)).engine == "reference"
+    with pytest.raises(
+        ImportError, match=r"the compiled engine needs Numba: pip install \"aggbandit\[fast\]\""
+    ):
+        ab.simulate(agent, mdp, losses, np.random.default_rng(0), engine="compiled")
+
+
+@pytest.mark.parametrize(
+    "confidence", [ab.CorrectedConfidence(), ab.TightConfidence()], ids=["corrected", "tight"]
+)
+@pytest.mark.parametrize("make", [dirichlet, deterministic])
+def test_the_largest_rates_allowed_do_no_harm(make, confidence):
+    """At the cap, far outside the theorem, iterates run into the walls: steps are damped, counted, and never
+    fail."""
+    mdp, K = make(2, 2, 2), 20_000
+    loss = (np.random.default_rng(6).random(mdp.shape) < 0.5).astype(float)
+    agent = ab.AggregateFeedbackLearner(
+        2,
+        2,
+        2,
+        K,
+        rates=ab.tuned_rates(1e6),
+        between_epochs=ab.carry,
+        confidence=confidence,
+        initial_state=mdp.initial_state,
+    )
+    history = ab.simulate(agent, mdp, ab.losses.fixed(loss, K), np.random.default_rng(7))
+    assert history.complete
+    assert np.isfinite(history.expected_loss).all()
+    assert all(summary.eta0_capped for summary in history.epochs)
+    assert make is deterministic or sum(summary.damped for summary in history.epochs) > 0
+    agent.epoch.body.check(agent.state.center, tolerance=1e-13)
 
 
 def test_the_reference_does_without_numba():

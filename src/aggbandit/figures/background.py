@@ -39,7 +39,7 @@ def chord_and_tangent(x: float, y: float) -> Figure:
     ax.plot(grid, _bowl(middle) + slope * (grid - middle), color=LEARNER, ls="--", lw=1.6)
     ax.plot(middle, _bowl(middle), "o", color=LEARNER)
     ax.plot([middle, middle], [_bowl(middle), (_bowl(x) + _bowl(y)) / 2], color=BASELINE, lw=1.2, ls=":")
-    ax.text(y + 0.06, _bowl(y) - 0.1, "$f$", color=INK)
+    ax.text(0.2, 2.2, "$f$", color=INK)
     ax.text(0.9 * x + 0.1 * y, 0.9 * _bowl(x) + 0.1 * _bowl(y) + 0.25, "chord", color=BOUND)
     ax.text(0.25, _bowl(middle) + slope * (0.25 - middle) - 0.4, "tangent", color=LEARNER)
     ax.set(ylim=(-1.3, 4), xlim=(0, 3.3), xticks=[x, middle, y], yticks=[])
@@ -163,5 +163,5 @@ def hedge(weights: FloatArray, regret: FloatArray, bound: float) -> Figure:
     right.plot(rounds, regret, color=LEARNER)
     right.axhline(bound, color=BOUND, ls="--")
     right.axhline(0, color=FAINT, lw=1)
-    right.set(xlim=(1, len(rounds)), ylim=(-15, 58), xlabel="round", title="regret")
+    right.set(xlim=(1, len(rounds)), ylim=(-28, 58), xlabel="round", title="regret")
     return fig

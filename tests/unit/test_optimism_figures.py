@@ -1,0 +1,66 @@
+"""What the pictures of chapter 7 and of the appendix compute before they draw."""
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pytest
+
+from aggbandit import OptimisticEXP2, theory
+from aggbandit.figures import background, optimism
+
+
+@pytest.fixture
+def habits():
+    return np.random.default_rng(0).dirichlet(np.ones(3), size=6)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left_open():
+    yield
+    plt.close("all")
+
+
+def test_width_is_the_term_the_learner_takes_off(habits):
+    learner = OptimisticEXP2(habits, 100, 1.0, 0.5, theory.OptimisticRates(0.05, 0.3))
+    epsilon = np.array([0.1, 0.5, 0.2])
+    learner.predict(np.random.default_rng(1))
+    record = learner.update(0.4, habits[0], epsilon)
+    term = habits @ record.estimate - record.values
+    assert np.allclose(optimism.width(habits, record.second_moment, epsilon), term)
+
+
+def test_width_in_a_set_that_does_not_span(habits):
+    doubled = np.hstack([habits, habits, np.zeros((6, 1))])
+    q, epsilon = np.full(6, 1 / 6), np.array([0.1, 0.5, 0.2])
+    lifted = np.concatenate([epsilon, np.zeros(4)])
+    thin = optimism.width(doubled, doubled.T @ (q[:, None] * doubled), lifted)
+    assert np.allclose(thin, optimism.width(habits, habits.T @ (q[:, None] * habits), epsilon))
+
+
+def test_the_surface_is_under_the_plane_and_says_when_there_is_none(habits):
+    loss, epsilon, mu = np.array([0.0, 0.5, 1.0]), np.full(3, 0.1), np.full(6, 1 / 6)
+    plane, curve, chord = optimism.surface(habits, mu, mu, 0.5, loss, epsilon).axes[1].lines
+    assert np.all(curve.get_ydata() < plane.get_ydata())
+    assert np.all(curve.get_ydata()[1:-1] > np.interp(curve.get_xdata()[1:-1].ravel(), *chord.get_data()))
+    only_one = optimism.surface(habits, np.eye(6)[0], mu, 0.0, loss, epsilon)
+    assert len(only_one.axes[1].lines) == 1
+    titles = [only_one.axes[0].get_title(loc=side) for side in ("left", "center")]
+    assert "rank of $M$: 1" in titles
+
+
+@pytest.mark.parametrize("norm", background.NORMS)
+def test_dual_norms_are_attained_on_the_ball(norm):
+    rng = np.random.default_rng(2)
+    for loss in rng.normal(size=(20, 2)):
+        size, step = background.norm_and_dual(norm, loss)
+        ball = background.dual_pair(norm, 30).axes[0].patches[0].get_xy()
+        plt.close("all")
+        assert size == pytest.approx(loss @ step)
+        assert (ball @ loss).max() == pytest.approx(size, rel=2e-4)
+
+
+def test_shadow_is_longer_than_section():
+    lines = background.shadow_and_section(np.array([[1.4, 0.9], [0.9, 1.1]])).axes[0].lines
+    section, shadow = (np.ptp(line.get_xdata()) / 2 for line in (lines[1], lines[2]))
+    inverse = np.linalg.inv(np.array([[1.4, 0.9], [0.9, 1.1]]))
+    assert section == pytest.approx(1 / np.sqrt(1.4))
+    assert shadow == pytest.approx(np.sqrt(inverse[0, 0]))

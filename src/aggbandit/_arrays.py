@@ -29,14 +29,27 @@ def first(mask: BoolArray) -> tuple[int, ...]:
 def read_only(values: ArrayLike) -> FloatArray:
     """A float64 array that nobody can write to.
 
-    An array that already is one is kept as it is, so that a table repeated over steps (`np.broadcast_to`)
-    takes the memory of one step; anything else is copied.
+    What nobody could write to before is kept as it is; anything else is copied, also a read-only view of
+    memory that its owner may still change. An axis along which a table is only repeated (`np.broadcast_to`)
+    is not copied out: a table that is the same at every step takes the memory of one step.
     """
-    if isinstance(values, np.ndarray) and values.dtype == np.float64 and not values.flags.writeable:
-        return values
-    array = np.array(values, dtype=np.float64, order="C")
-    array.setflags(write=False)
-    return array
+    array = np.asarray(values, dtype=np.float64)
+    if _frozen(array):
+        return array
+    once = tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)
+    copy = np.array(array[once], dtype=np.float64, order="C")
+    copy.setflags(write=False)
+    return copy if copy.shape == array.shape else np.broadcast_to(copy, array.shape)
+
+
+def _frozen(array: FloatArray) -> bool:
+    """Is the array read-only, and so is the memory that it looks at?"""
+    owner: object = array
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return False
+        owner = owner.base
+    return owner is None
 
 
 def check_shape(name: str, array: NDArray[np.generic], shape: tuple[int, ...], axes: str) -> None:
@@ -79,6 +92,12 @@ def check_unit_interval(name: str, array: FloatArray) -> None:
     if bad.any():
         where = first(bad)
         raise ValueError(f"{place(name, where)} is {array[where]:.6g}; losses must lie in [0, 1]")
+
+
+def check_state(name: str, value: int, n_states: int) -> None:
+    """Raise ValueError unless `value` is a state: an integer in 0..n_states-1."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value < n_states:
+        raise ValueError(f"{name} is {value!r}; it must be a state 0..{n_states - 1}")
 
 
 def check_positive_int(name: str, value: int) -> None:

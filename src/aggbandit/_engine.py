@@ -899,11 +899,7 @@ class CompiledRun:
         tolerance: float = DECREMENT_TOLERANCE,
     ) -> None:
         losses.check_world(mdp)
-        if learner.shape != mdp.shape or learner.initial_state != mdp.initial_state:
-            raise ValueError(
-                f"the learner expects (H, S, A, S) = {learner.shape} from state {learner.initial_state}; "
-                f"the world has {mdp.shape} from state {mdp.initial_state}"
-            )
+        learner.check_world(mdp)
         horizon, n_states, n_actions, _ = mdp.shape
         self.learner = learner
         self.world = World(

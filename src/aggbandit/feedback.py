@@ -7,8 +7,10 @@ Source: Section 3 (aggregate feedback); earlier work assumes full or per-step ("
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from aggbandit._arrays import FloatArray, check_finite, check_shape, read_only
 from aggbandit.mdp import Trajectory
@@ -36,9 +38,9 @@ class FullFeedback:
         object.__setattr__(self, "loss", loss)
 
     @classmethod
-    def observe(cls, trajectory: Trajectory, loss: FloatArray) -> FullFeedback:
+    def observe(cls, trajectory: Trajectory, loss: ArrayLike) -> FullFeedback:
         """What is seen of `trajectory` when the episode has the losses `loss`, (H, S, A, S): all of it."""
-        return cls(trajectory, loss)
+        return cls(trajectory, read_only(loss))
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +63,7 @@ class StepFeedback:
         object.__setattr__(self, "losses", losses)
 
     @classmethod
-    def observe(cls, trajectory: Trajectory, loss: FloatArray) -> StepFeedback:
+    def observe(cls, trajectory: Trajectory, loss: ArrayLike) -> StepFeedback:
         """What is seen of `trajectory` when the episode has the losses `loss`, (H, S, A, S): H numbers."""
         return cls(trajectory, trajectory.losses(loss))
 
@@ -73,17 +75,18 @@ class AggregateFeedback:
     trajectory: what happened
     total:      sum_h loss[h, s_h, a_h, s_{h+1}] = loss . z_hat
 
-    Raises ValueError if the total is not finite. Source: Section 3.
+    Raises ValueError if the total is not a finite number. Source: Section 3.
     """
 
     trajectory: Trajectory
     total: float
 
     def __post_init__(self) -> None:
-        if not np.isfinite(self.total):
-            raise ValueError(f"total is {self.total}; it must be finite")
+        if not isinstance(self.total, Real) or not np.isfinite(self.total):
+            raise ValueError(f"total is {self.total!r}; it must be a finite number")
+        object.__setattr__(self, "total", float(self.total))
 
     @classmethod
-    def observe(cls, trajectory: Trajectory, loss: FloatArray) -> AggregateFeedback:
+    def observe(cls, trajectory: Trajectory, loss: ArrayLike) -> AggregateFeedback:
         """What is seen of `trajectory` when the episode has the losses `loss`, (H, S, A, S): one number."""
         return cls(trajectory, trajectory.total(loss))

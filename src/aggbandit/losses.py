@@ -130,6 +130,14 @@ def fixed(loss: ArrayLike, episodes: int) -> LossSequence:
     return LossSequence(np.asarray(loss, dtype=np.float64)[None], np.zeros(episodes, dtype=np.int32))
 
 
+def _stack(tables: ArrayLike) -> FloatArray:
+    """The tables as one array (M, H, S, A, S), M >= 1; ValueError otherwise."""
+    stack = np.asarray(tables, dtype=np.float64)
+    if stack.ndim != 5 or 0 in stack.shape:
+        raise ValueError(f"tables has shape {stack.shape}; expected (M, H, S, A, S), each at least 1")
+    return stack
+
+
 def bernoulli(mean: ArrayLike, episodes: int, rng: np.random.Generator, n_tables: int = 256) -> LossSequence:
     """Losses 0 and 1, drawn around a mean: Pr[l[h,s,a,s'] = 1] = mean[h,s,a,s'].
 
@@ -154,12 +162,14 @@ def switching(tables: ArrayLike, episodes: int, at: Sequence[int]) -> LossSequen
     tables: (M, H, S, A, S) in [0, 1]; episodes: K; at: M - 1 increasing episodes in 1..K-1, counted from 0.
     Raises ValueError as `LossSequence` does, or if `at` is not of this form.
     """
-    stack = np.asarray(tables, dtype=np.float64)
+    stack = _stack(tables)
     check_positive_int("episodes", episodes)
-    switches = np.asarray(at, dtype=np.int64)
+    switches = np.asarray(at)
     if switches.shape != (len(stack) - 1,):
         raise ValueError(f"at has shape {switches.shape}; {len(stack)} tables need {len(stack) - 1} switches")
-    bounds = np.concatenate(([0], switches, [episodes]))
+    if switches.size and not np.issubdtype(switches.dtype, np.integer):
+        raise ValueError(f"at is {switches.tolist()}; switches must be integers")
+    bounds = np.concatenate(([0], switches.astype(np.int64), [episodes]))
     if (np.diff(bounds) < 1).any():
         raise ValueError(
             f"at is {switches.tolist()}; switches must increase strictly within 1..{episodes - 1}"
@@ -173,7 +183,7 @@ def alternating(tables: ArrayLike, episodes: int, period: int) -> LossSequence:
     tables: (M, H, S, A, S) in [0, 1]; episodes: K; period: episodes before the next table.
     Raises ValueError as `LossSequence` does, or if K < 1 or the period < 1.
     """
-    stack = np.asarray(tables, dtype=np.float64)
+    stack = _stack(tables)
     check_positive_int("episodes", episodes)
     check_positive_int("period", period)
     return LossSequence(stack, (np.arange(episodes) // period % len(stack)).astype(np.int32))

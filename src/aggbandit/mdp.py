@@ -22,8 +22,10 @@ from aggbandit._arrays import (
     FloatArray,
     IntArray,
     check_finite,
+    check_positive_int,
     check_rows,
     check_shape,
+    check_state,
     place,
     read_only,
 )
@@ -46,7 +48,7 @@ class Trajectory:
     n_states:  S
     n_actions: A
 
-    Raises ValueError if the lengths do not fit, or a state or an action is out of range.
+    Raises ValueError if the lengths do not fit, or a state or an action is no integer or out of range.
     """
 
     states: IntArray
@@ -56,12 +58,16 @@ class Trajectory:
 
     def __post_init__(self) -> None:
         for name, bound in (("states", self.n_states), ("actions", self.n_actions)):
-            array = np.array(getattr(self, name), dtype=np.int64)
-            if array.ndim != 1:
-                raise ValueError(f"{name} has shape {array.shape}; expected one axis")
-            if array.size and not 0 <= array.min() <= array.max() < bound:
-                where = int(np.argmax((array < 0) | (array >= bound)))
-                raise ValueError(f"{place(name, (where,))} is {array[where]}; it must be in 0..{bound - 1}")
+            check_positive_int(f"n_{name}", bound)
+            given = np.asarray(getattr(self, name))
+            if given.ndim != 1:
+                raise ValueError(f"{name} has shape {given.shape}; expected one axis")
+            if given.size and not np.issubdtype(given.dtype, np.integer):
+                raise ValueError(f"{name} has entries of type {given.dtype}; they must be integers")
+            if given.size and not 0 <= given.min() <= given.max() < bound:
+                where = int(np.argmax((given < 0) | (given >= bound)))
+                raise ValueError(f"{place(name, (where,))} is {given[where]}; it must be in 0..{bound - 1}")
+            array = np.array(given, dtype=np.int64)
             array.setflags(write=False)
             object.__setattr__(self, name, array)
         if len(self.states) != len(self.actions) + 1 or not len(self.actions):
@@ -89,21 +95,22 @@ class Trajectory:
         """The trajectory as a vector: z_hat[h,s,a,s'] = 1 where it passed, 0 elsewhere.
 
         Returns shape (H, S, A, S); it sums to H, and E[z_hat] is the occupancy measure of the policy played.
-        Source: Section 3.2, step 2 of the reduction.
+        Source: Section 3.3, step 2 of the reduction.
         """
         z_hat = np.zeros(self.shape)
         z_hat[self.cells] = 1.0
         return z_hat
 
-    def losses(self, loss: FloatArray) -> FloatArray:
+    def losses(self, loss: ArrayLike) -> FloatArray:
         """The loss of each step: loss[h, s_h, a_h, s_{h+1}].
 
         loss: (H, S, A, S). Returns shape (H,). Raises ValueError if the shape does not fit.
         """
-        check_shape("loss", loss, self.shape, "(H, S, A, S)")
-        return np.asarray(loss[self.cells], dtype=np.float64)
+        table = np.asarray(loss, dtype=np.float64)
+        check_shape("loss", table, self.shape, "(H, S, A, S)")
+        return np.asarray(table[self.cells], dtype=np.float64)
 
-    def total(self, loss: FloatArray) -> float:
+    def total(self, loss: ArrayLike) -> float:
         """The aggregate loss: sum_h loss[h, s_h, a_h, s_{h+1}] = loss . z_hat, between 0 and H.
 
         loss: (H, S, A, S), in [0, 1]. Raises ValueError if the shape does not fit. Source: Section 3.
@@ -118,7 +125,7 @@ class FiniteHorizonMDP:
     transitions:   (H, S, A, S), transitions[h,s,a,s'] = P(s' | s, a, h); each row sums to one
     initial_state: s_1, in 0..S-1
 
-    The transitions are copied and read-only (an array that is read-only already is kept without a copy).
+    The transitions are copied and read-only (what nobody can write to already is kept without a copy).
     Raises ValueError, naming the entry, for a wrong shape, a NaN, a negative probability, a row that does
     not sum to one, or an initial state that does not exist. Source: Section 2.
     """
@@ -132,11 +139,9 @@ class FiniteHorizonMDP:
         if len(shape) != 4 or shape[1] != shape[3] or 0 in shape:
             raise ValueError(f"transitions has shape {shape}; expected (H, S, A, S), each at least 1")
         check_rows("transitions", transitions)
-        state = self.initial_state
-        if isinstance(state, bool) or not isinstance(state, (int, np.integer)) or not 0 <= state < shape[1]:
-            raise ValueError(f"initial_state is {state!r}; it must be a state 0..{shape[1] - 1}")
+        check_state("initial_state", self.initial_state, shape[1])
         object.__setattr__(self, "transitions", transitions)
-        object.__setattr__(self, "initial_state", int(state))
+        object.__setattr__(self, "initial_state", int(self.initial_state))
 
     def __repr__(self) -> str:
         return (
@@ -321,4 +326,4 @@ def enumerate_trajectories(mdp: FiniteHorizonMDP, policy: ArrayLike) -> Iterator
                 step = float(pi[h, states[-1], a] * row[next_state])
                 yield from extend((*states, int(next_state)), (*actions, int(a)), probability * step)
 
-    yield from extend((mdp.initial_state,), (), 1.0)
+    return extend((mdp.initial_state,), (), 1.0)

@@ -24,6 +24,7 @@ from aggbandit._arrays import (
     check_finite,
     check_nonnegative,
     check_shape,
+    check_state,
     first,
     place,
 )
@@ -95,13 +96,15 @@ def check_occupancy(
                    x[h,s,a,s'] = transitions[h,s,a,s'] x(h,s,a)
     tolerance:     how far an equation may be off
 
-    Raises ValueError on the first of: shape, NaN, negative entry, start, flow, mass of a step, dynamics.
+    Raises ValueError on the first of: shape, NaN, negative entry, start, flow, mass of a step, dynamics; and
+    for an initial state that does not exist or a tolerance that is negative or not finite.
     Source: Eq. (1) and the definition of S_i in Appendix B.
     """
     table = _table(x)
     n_states = table.shape[1]
-    if not 0 <= initial_state < n_states:
-        raise ValueError(f"initial_state is {initial_state!r}; it must be a state 0..{n_states - 1}")
+    check_state("initial_state", initial_state, n_states)
+    if not 0 <= tolerance < np.inf:
+        raise ValueError(f"tolerance is {tolerance}; it must be nonnegative and finite")
     negative = table < -tolerance
     if negative.any():
         where = first(negative)
@@ -183,8 +186,7 @@ def free_occupancy_lp(loss: ArrayLike, initial_state: int = 0) -> tuple[FloatArr
         raise ValueError(f"loss has shape {table.shape}; expected (H, S, A, S), each at least 1")
     check_finite("loss", table)
     horizon, n_states, _, _ = table.shape
-    if not 0 <= initial_state < n_states:
-        raise ValueError(f"initial_state is {initial_state!r}; it must be a state 0..{n_states - 1}")
+    check_state("initial_state", initial_state, n_states)
     column = np.arange(table.size).reshape(table.shape)
     row = np.arange(horizon * n_states).reshape(horizon, n_states)
     shape = (row.size, column.size)

@@ -12,7 +12,10 @@ import importlib.util
 import json
 import os
 import signal
+import struct
+import tokenize
 import zipfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -35,6 +38,19 @@ ENGINES = ("auto", "compiled", "reference")
 FEEDBACKS = (AggregateFeedback, FullFeedback, StepFeedback)
 # A saved history says what it is and in which layout.
 FORMAT, VERSION = "aggbandit history", 1
+# What reading a damaged archive may raise, in NumPy, zipfile, zlib and json.
+UNREADABLE = (
+    OSError,
+    ValueError,
+    KeyError,
+    EOFError,
+    TypeError,
+    RuntimeError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,11 +161,11 @@ class History:
             header = json.loads(str(arrays.pop("header")))
         except FileNotFoundError:
             raise
-        except (OSError, ValueError, KeyError, EOFError, TypeError, zipfile.BadZipFile) as error:
+        except UNREADABLE as error:
             raise ValueError(f"{path} is truncated or is not a saved history") from error
         if not isinstance(header, dict) or header.pop("format", None) != FORMAT:
             raise ValueError(f"{path} is not a saved history")
-        version = header.pop("version")
+        version = header.pop("version", None)
         if version != VERSION:
             raise ValueError(f"{path} has version {version} of the format; this is version {VERSION}")
         learner = {
@@ -158,9 +174,12 @@ class History:
             if name.startswith("learner.")
         }
         generator = header.pop("generator", None)
-        epochs = tuple(EpochSummary(**epoch) for epoch in header.pop("epochs"))
         checkpoint = None if generator is None else {"learner": learner, "generator": generator}
-        return cls(**arrays, **header, epochs=epochs, checkpoint=checkpoint)
+        try:
+            epochs = tuple(EpochSummary(**epoch) for epoch in header.pop("epochs"))
+            return cls(**arrays, **header, epochs=epochs, checkpoint=checkpoint)
+        except (KeyError, TypeError) as error:
+            raise ValueError(f"{path} is not a saved history: something is missing") from error
 
 
 def simulate(
@@ -194,8 +213,10 @@ def simulate(
     what was played so far is returned: `History.complete` is then false, and `resume` goes on from it.
 
     Raises ValueError before the first episode if the losses do not fit the world, the learner's feedback is
-    not one of the three types, or the engine is unknown or cannot play this learner; ImportError if Numba or
-    tqdm is asked for and not there; ValueError as soon as a learner returns no policy.
+    not one of the three types, the engine is unknown or cannot play this learner, or an
+    `AggregateFeedbackLearner` was made for another world; RuntimeError, also before, if it was made for fewer
+    episodes; ImportError if Numba or tqdm is asked for and not there; ValueError as soon as a learner returns
+    no policy.
     """
     check_positive_int("every", every)
     best_policy, best_value = losses.best_policy(mdp)
@@ -298,6 +319,8 @@ def _runner(learner: EpisodeLearner[Any], mdp: FiniteHorizonMDP, losses: LossSeq
             f"it must be one of {', '.join(f.__name__ for f in FEEDBACKS)}"
         )
     losses.check_world(mdp)
+    if isinstance(learner, AggregateFeedbackLearner):
+        learner.check_world(mdp)
     if isinstance(learner, AggregateFeedbackLearner) and engine != "reference":
         if importlib.util.find_spec("numba") is not None:
             from aggbandit._engine import CompiledRun
@@ -322,6 +345,8 @@ def _play(
     progress: bool,
 ) -> History:
     """Play on until the end or an interrupt, chunk by chunk."""
+    if isinstance(learner, AggregateFeedbackLearner):
+        learner.check_episodes(len(losses) - blocks.episodes)
     comparator = np.tensordot(losses.tables, mdp.occupancy(best_policy), axes=4)
     with _interrupts() as interrupted, _bar(len(losses), blocks.episodes, progress) as advance:
         while blocks.episodes < len(losses) and not interrupted:

@@ -31,15 +31,15 @@ __all__ = [
 class RewardScale:
     """How rewards in [low, high] became losses in [0, 1]: loss = (high - reward) / (high - low).
 
-    low, high: the range of the rewards. Raises ValueError unless low < high.
+    low, high: the range of the rewards. Raises ValueError unless low < high, both finite.
     """
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        if not self.low < self.high:
-            raise ValueError(f"low is {self.low} and high is {self.high}; low must be smaller")
+        if not -np.inf < self.low < self.high < np.inf:
+            raise ValueError(f"low is {self.low} and high is {self.high}; low must be smaller, both finite")
 
     def loss(self, reward: ArrayLike) -> FloatArray:
         """The loss of a reward (an array of any shape)."""

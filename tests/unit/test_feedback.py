@@ -15,6 +15,8 @@ def test_what_each_kind_shows():
     assert ab.AggregateFeedback.observe(TRAJECTORY, loss).total == (3 + 12) / 16
     np.testing.assert_array_equal(ab.StepFeedback.observe(TRAJECTORY, loss).losses, [3 / 16, 12 / 16])
     np.testing.assert_array_equal(ab.FullFeedback.observe(TRAJECTORY, loss).loss, loss)
+    # A table is whatever NumPy takes for one.
+    assert ab.AggregateFeedback.observe(TRAJECTORY, loss.tolist()).total == (3 + 12) / 16
 
 
 def test_each_kind_holds_no_more_than_it_shows():
@@ -37,8 +39,11 @@ def test_each_kind_holds_no_more_than_it_shows():
 
 
 def test_bad_feedback_is_named():
-    with pytest.raises(ValueError, match="total is nan; it must be finite"):
+    with pytest.raises(ValueError, match="total is nan; it must be a finite number"):
         ab.AggregateFeedback(TRAJECTORY, np.nan)
+    for total in ("1.5", None, np.array([1.5])):
+        with pytest.raises(ValueError, match="it must be a finite number"):
+            ab.AggregateFeedback(TRAJECTORY, total)
     with pytest.raises(ValueError, match=r"losses has shape \(3,\); expected \(H,\) = \(2,\)"):
         ab.StepFeedback(TRAJECTORY, np.zeros(3))
     with pytest.raises(ValueError, match=r"losses\[1\] is inf"):

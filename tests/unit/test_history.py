@@ -182,3 +182,35 @@ def test_a_thinned_history_has_exact_sums(every):
 def test_a_bar_counts_episodes(capsys):
     ab.simulate(agent(), MDP, LOSSES, np.random.default_rng(7), progress=True)
     assert "150/150" in capsys.readouterr().err
+
+
+def test_a_damaged_file_is_refused_or_read_as_it_was(tmp_path):
+    """Bytes overwritten at random: a named error, or, where they do not matter, the same history."""
+    history = ab.simulate(agent(), MDP, LOSSES, np.random.default_rng(3), engine="reference")
+    path = tmp_path / "run.npz"
+    history.save(path)
+    whole = path.read_bytes()
+    rng = np.random.default_rng(4)
+    said = []
+    for _ in range(300):
+        damaged = bytearray(whole)
+        for k in rng.integers(len(whole), size=rng.integers(1, 12)):
+            damaged[k] = rng.integers(256)
+        path.write_bytes(damaged)
+        try:
+            loaded = ab.History.load(path)
+        except ValueError as error:
+            said.append(str(error))
+        else:
+            np.testing.assert_array_equal(loaded.expected_loss, history.expected_loss)
+            np.testing.assert_array_equal(loaded.best_policy, history.best_policy)
+            assert loaded.epochs == history.epochs
+    assert len(said) > 200
+    assert all("run.npz" in message for message in said)
+
+
+def test_what_is_missing_in_a_file_is_said(tmp_path):
+    path = tmp_path / "run.npz"
+    np.savez(path, header=np.array('{"format": "aggbandit history", "version": 1}'))
+    with pytest.raises(ValueError, match=r"run\.npz is not a saved history: something is missing"):
+        ab.History.load(path)

@@ -127,6 +127,13 @@ def test_makers_name_what_is_wrong():
     for at in ([0, 5], [5, 5], [3, 10]):
         with pytest.raises(ValueError, match=r"switches must increase strictly within 1\.\.9"):
             ab.losses.switching([DRY, RAIN, DRY], 10, at=at)
+    with pytest.raises(ValueError, match=r"at is \[2\.7\]; switches must be integers"):
+        ab.losses.switching([DRY, RAIN], 10, at=[2.7])
+    for tables in ([], 0.5):
+        with pytest.raises(ValueError, match="tables has shape"):
+            ab.losses.switching(tables, 10, at=[])
+        with pytest.raises(ValueError, match="tables has shape"):
+            ab.losses.alternating(tables, 10, period=1)
     with pytest.raises(ValueError, match="period is 0"):
         ab.losses.alternating([DRY, RAIN], 10, period=0)
     with pytest.raises(ValueError, match="n_tables is 0"):

@@ -217,6 +217,10 @@ def test_trajectory_is_checked_and_read_only():
         ab.Trajectory([[0, 1]], [1], 2, 2)
     with pytest.raises(ValueError, match="3 states and 1 actions"):
         ab.Trajectory([0, 1, 1], [1], 2, 2)
+    with pytest.raises(ValueError, match="states has entries of type float64; they must be integers"):
+        ab.Trajectory([0.7, 1, 1], [1, 0], 2, 2)
+    with pytest.raises(ValueError, match=r"n_actions is 2\.5; it must be an integer"):
+        ab.Trajectory([0, 1, 1], [1, 0], 2, 2.5)
     with pytest.raises(ValueError, match=r"loss has shape \(2, 2, 2\)"):
         trajectory.total(np.zeros((2, 2, 2)))
 
@@ -228,3 +232,25 @@ def test_the_smallest_world():
     assert value == 0.5
     assert mdp.occupancy(policy).item() == 1.0
     assert repr(mdp) == "FiniteHorizonMDP(horizon=1, n_states=1, n_actions=1, initial_state=0)"
+
+
+def test_no_world_changes_behind_its_back():
+    """A read-only view is no promise: its owner may still write."""
+    rows = np.array([[[[0.5, 0.5]], [[0.0, 1.0]]]])
+    view = rows.view()
+    view.setflags(write=False)
+    mdp = ab.FiniteHorizonMDP(view)
+    rows[0, 0, 0] = [7.0, 7.0]
+    np.testing.assert_array_equal(mdp.transitions[0, 0, 0], [0.5, 0.5])
+    # What nobody can write to is not copied again, and repeated steps are not copied out.
+    assert ab.FiniteHorizonMDP(mdp.transitions).transitions is mdp.transitions
+    step = np.full((2, 1, 2), 0.5)
+    long = ab.FiniteHorizonMDP(np.broadcast_to(step, (1000, 2, 1, 2)))
+    step[0, 0] = [7.0, 7.0]
+    assert long.transitions.strides[0] == 0
+    assert long.transitions.max() == 0.5
+
+
+def test_a_bad_policy_is_named_before_the_first_trajectory():
+    with pytest.raises(ValueError, match=r"policy has shape \(1, 1\)"):
+        ab.enumerate_trajectories(two_state_mdp(), np.ones((1, 1)))

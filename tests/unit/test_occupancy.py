@@ -48,6 +48,11 @@ def test_each_violated_equation_is_named(world, x):
 
     with pytest.raises(ValueError, match=r"x has shape \(3, 3, 2\); expected \(H, S, A, S\)"):
         ab.check_occupancy(x[..., 0])
+    with pytest.raises(ValueError, match=r"initial_state is 0\.0; it must be a state"):
+        ab.check_occupancy(x, 0.0)
+    for tolerance in (np.nan, np.inf, -1.0):  # comparisons with NaN are false: everything would pass
+        with pytest.raises(ValueError, match="it must be nonnegative and finite"):
+            ab.check_occupancy(2 * x, tolerance=tolerance)
     with pytest.raises(ValueError, match="initial_state is 3"):
         ab.check_occupancy(x, 3)
     with pytest.raises(ValueError, match=r"x\[0, 0, 0, 0\] is nan"):

@@ -105,7 +105,9 @@ def test_the_leader_is_ruined_by_losses_aimed_at_it():
 def test_what_cannot_be_played_is_refused_before_it_starts():
     rng, untouched = np.random.default_rng(0), np.random.default_rng(0)
     learner = Recorder(ab.AggregateFeedback)
-    with pytest.raises(ValueError, match="engine is 'fast'; it must be one of 'auto', 'compiled', 'reference'"):
+    with pytest.raises(
+        ValueError, match="engine is 'fast'; it must be one of 'auto', 'compiled', 'reference'"
+    ):
         ab.simulate(learner, WORLD.mdp, MIXED, rng, engine="fast")
     with pytest.raises(ValueError, match=r"losses have tables of shape \(2, 3, 2, 3\)"):
         ab.simulate(learner, WORLD.mdp, ab.losses.fixed(DRY[:2], 5), rng)
@@ -114,6 +116,24 @@ def test_what_cannot_be_played_is_refused_before_it_starts():
     assert not learner.played
     assert not learner.seen
     assert rng.bit_generator.state == untouched.bit_generator.state
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_a_learner_made_for_something_else_is_refused_before_it_starts(engine):
+    mdp = ab.random_mdp(2, 2, 2, np.random.default_rng(0))
+    elsewhere = ab.FiniteHorizonMDP(mdp.transitions, initial_state=1)
+    losses = ab.losses.fixed(np.full(mdp.shape, 0.5), 5)
+    rng = np.random.default_rng(1)
+    before = rng.bit_generator.state
+    for world, episodes, error, words in (
+        (elsewhere, 5, ValueError, "from state 0; the world has .* from state 1"),
+        (mdp, 4, RuntimeError, "5 more episodes after 0; the learner was made for 4 in all"),
+    ):
+        learner = ab.AggregateFeedbackLearner(2, 2, 2, episodes, rates=ab.tuned_rates())
+        with pytest.raises(error, match=words):
+            ab.simulate(learner, world, losses, rng, engine)
+        assert learner.episode == 0
+    assert rng.bit_generator.state == before
 
 
 def test_a_learner_that_returns_no_policy_is_stopped():

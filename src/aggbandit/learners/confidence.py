@@ -137,7 +137,7 @@ def most_epochs(n_states: int, n_actions: int, horizon: int, episodes: int) -> i
     A cell ends an epoch at its first visit and then whenever its count has doubled; the last epoch may end
     with the run. At most the printed 2HSA log K, plus one, from K = 7 on.
 
-    n_states S, n_actions A, horizon H, episodes K. Source: Section 3.2; Algorithm 3.
+    n_states S, n_actions A, horizon H, episodes K. Source: Section 3.3; Algorithm 3.
     """
     n_cells = n_actions + (horizon - 1) * n_states * n_actions
     return n_cells * (1 + int(np.floor(np.log2(episodes)))) + 1

@@ -15,7 +15,7 @@ Feedback = TypeVar("Feedback", FullFeedback, StepFeedback, AggregateFeedback)
 
 
 class VectorLearner(Protocol):
-    """Plays vectors in the distorted-linear-bandit game. Source: Section 3.1, the protocol."""
+    """Plays vectors in the distorted-linear-bandit game. Source: Section 3.2, the protocol."""
 
     def predict(self, rng: np.random.Generator) -> FloatArray:
         """Step 1 of the protocol: choose y_t, shape (d,), with randomness from `rng`."""

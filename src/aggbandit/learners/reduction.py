@@ -34,6 +34,7 @@ from aggbandit.learners.increasing_rates import (
     IncreasingRateOMD,
     IncreasingRateRound,
 )
+from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.occupancy import policy_of
 
 __all__ = [
@@ -407,6 +408,14 @@ class AggregateFeedbackLearner:
             newton_steps=state.newton_steps,
             damped=state.damped,
         )
+
+    def check_world(self, mdp: FiniteHorizonMDP) -> None:
+        """Raises ValueError unless `mdp` has the sizes and the initial state this learner was made for."""
+        if self.shape != mdp.shape or self.initial_state != mdp.initial_state:
+            raise ValueError(
+                f"the learner expects (H, S, A, S) = {self.shape} from state {self.initial_state}; "
+                f"the world has {mdp.shape} from state {mdp.initial_state}"
+            )
 
     def check_episodes(self, more: int) -> None:
         """Raises RuntimeError unless `more` episodes can still be played: radii and rates were made for K."""

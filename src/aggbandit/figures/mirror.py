@@ -30,7 +30,7 @@ __all__ = ["TRIANGLE", "ledger", "map_subtract_map_back", "one_long_step", "thre
 def three_units(
     body: Polytope, start: FloatArray, plain: Mapping[str, FloatArray], mirrored: FloatArray
 ) -> Figure:
-    """The polygon `body`, a point `start`, and where one step ends: subtracted in several units, and mirrored.
+    """Where one step from `start` ends in the polygon `body`: subtracted in several units, and mirrored.
 
     `plain` gives for each system of units where the loss, subtracted in those units, leads; `mirrored`
     is where the barrier's step leads, in all of them.

@@ -147,8 +147,8 @@ def bowls(x: float, y: float) -> Figure:
         "$x$", (x, _two_walls(x)), xytext=(-4, 8), textcoords="offset points", color=LEARNER, ha="right"
     )
     ax.annotate("$y$", (y, top), xytext=(-9, 4), textcoords="offset points", color=BEST, ha="right")
-    ax.text(y + 0.015, (foot + top) / 2, "$B_R(y\\,\\|\\,x)$", color=BOUND, va="center")
-    ax.set(xlim=(-0.02, 1.14), ylim=(-0.2, 4.4), xlabel="probability of turning, $p$", ylabel="$R(p)$")
+    ax.text(y - 0.02, (foot + top) / 2, "$B_R(y\\,\\|\\,x)$", color=BOUND, ha="right", va="center")
+    ax.set(xlim=(-0.02, 1.02), ylim=(-0.2, 4.4), xlabel="probability of turning, $p$", ylabel="$R(p)$")
     ax.set_xticks([0, 0.25, 0.5, 0.75, 1])
     return fig
 

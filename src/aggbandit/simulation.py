@@ -65,13 +65,12 @@ class History:
     episodes:        how many episodes were played
     planned:         how many were to be played; more than `episodes` if the run was interrupted
     every:           1, or m if the history is thinned: an entry of the three arrays then is the sum over m
-    episodes in
-                     a row (the last one over the rest), so that sums, and `regret` at these episodes, stay
-                     exact
+                     episodes in a row (the last one over the rest), so that sums, and `regret` at these
+                     episodes, stay exact
     epochs:          a summary of each epoch, for a learner that has epochs
     engine:          "reference" or "compiled", whichever played
     checkpoint:      where learner and generator were, if the run was interrupted and the learner can be
-    resumed
+                     resumed
 
     Source: Section 3.
     """
@@ -203,14 +202,13 @@ def simulate(
     losses:   a `LossSequence` of the shape of the world
     rng:      the source of all randomness
     engine:   "reference" plays one episode at a time in NumPy; "compiled" plays `AggregateFeedbackLearner`
-    without
-              Python in an episode, and needs Numba; "auto" compiles where that is possible
+              without Python in an episode, and needs Numba; "auto" compiles where that is possible
     every:    keep sums over so many episodes in a row instead of single ones (see `History`)
     progress: show a bar with an estimate of the time left; needs tqdm
 
     Ctrl-C (or the notebook's stop button) ends the run after the episode or the chunk of episodes being
-    played, and
-    what was played so far is returned: `History.complete` is then false, and `resume` goes on from it.
+    played, and what was played so far is returned: `History.complete` is then false, and `resume` goes on
+    from it.
 
     Raises ValueError before the first episode if the losses do not fit the world, the learner's feedback is
     not one of the three types, the engine is unknown or cannot play this learner, or an
@@ -236,13 +234,14 @@ def resume(
     """Go on with an interrupted run, to exactly the result of the run that was not interrupted.
 
     history:  of the interrupted run, possibly loaded from a file; it holds the state of the random numbers
-    too
+              too
     learner:  made anew with the same arguments; it is set to the state the history holds
     mdp, losses: the same as then
     progress: show a bar
 
     Returns the history of the whole run. Raises ValueError if the history holds no checkpoint, the learner
-    cannot be resumed or was made with other arguments, or world and losses are not those of the history.
+    cannot be resumed or was made with other arguments, or world and losses are not those of the history (as
+    far as it can tell: their best policy and its value are compared).
     """
     if history.checkpoint is None:
         raise ValueError("the history has no checkpoint: it is complete, or its learner cannot be resumed")
@@ -254,6 +253,8 @@ def resume(
             f"these are {len(losses)} episodes with a best value of {best_value:.6g}; "
             f"the history is of {history.planned} episodes with a best value of {history.best_value:.6g}"
         )
+    if not np.array_equal(best_policy, history.best_policy):
+        raise ValueError("the best policy of these losses in this world is not that of the history")
     learner.restore(history.checkpoint["learner"])
     run = _runner(learner, mdp, losses, history.engine)
     blocks = _Blocks(len(losses), history.every)

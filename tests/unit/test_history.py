@@ -161,6 +161,11 @@ def test_a_history_is_resumed_only_with_what_it_was_played_with():
         ab.resume(part, agent(baseline=1.0), MDP, LOSSES)
     with pytest.raises(ValueError, match=r"these are 10 episodes .* the history is of 150 episodes"):
         ab.resume(part, agent(), MDP, ab.losses.fixed(np.zeros(MDP.shape), 10))
+    # The same city with the actions' names exchanged: the best value is the same, the best policy is not.
+    renamed = ab.FiniteHorizonMDP(MDP.transitions[:, :, ::-1])
+    exchanged = ab.LossSequence(LOSSES.tables[:, :, :, ::-1], LOSSES.schedule)
+    with pytest.raises(ValueError, match="the best policy of these losses in this world is not that"):
+        ab.resume(part, agent(), renamed, exchanged)
 
 
 @pytest.mark.parametrize("every", [7, 150, 1000])

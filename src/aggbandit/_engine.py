@@ -584,18 +584,20 @@ def factorise(x: FloatArray, body: Body, work: Work, counters: IntArray) -> bool
 
 @compiled
 def minimise(
-    x: FloatArray, body: Body, work: Work, decrement: float, tolerance: float, counters: IntArray
+    x: FloatArray, body: Body, work: Work, known: float, tolerance: float, counters: IntArray
 ) -> int:
     """`OccupancyBarrier.minimize` of R + `work.target`, from x in place.
 
-    x must be factorised, and is at the end. The first direction is in `work.direction`, with its decrement.
+    x must be factorised, and is at the end. If `known` is not negative, it is the decrement of the first
+    direction, which is in `work.direction` already.
     """
     n_cells, S = x.shape
     fresh = True
     contraction = 0.0
     previous = math.inf
     best = math.inf
-    for _ in range(MAX_ITERATIONS):
+    for iteration in range(MAX_ITERATIONS):
+        decrement = known if iteration == 0 and known >= 0.0 else newton_direction(x, body, work)
         length = 1.0
         if fresh:
             if decrement <= tolerance or ROUNDING_FLOOR >= decrement > 0.5 * best:
@@ -621,7 +623,6 @@ def minimise(
                 return LEFT_THE_SET
         elif not wall_and_gradient(x, body, work, False):
             return LEFT_THE_SET
-        decrement = newton_direction(x, body, work)
     return NO_MINIMISER
 
 
@@ -641,7 +642,9 @@ def sample(x: FloatArray, body: Body, work: Work, dimension: int, rng: np.random
     for i in range(count):
         normals[i] = rng.standard_normal()
     if dimension == 0:
-        y[:] = x
+        for c in range(n_cells):
+            for j in range(S):
+                y[c, j] = x[c, j]
         return True
     along_r = n_cells * S
     for c in range(n_cells):
@@ -793,13 +796,6 @@ def next_rate(learner: Learner, rules: Rules, z_hat_epsilon: float) -> float:
         learner.counters[0] += 1
         return largest
     return 1.0 / inverse
-
-
-@compiled
-def settle(x: FloatArray, body: Body, work: Work, tolerance: float, counters: IntArray) -> int:
-    """x to the minimiser of R + `work.target`, x being factorised; at once if it is there already."""
-    decrement = newton_direction(x, body, work)
-    return minimise(x, body, work, decrement, tolerance, counters)
 
 
 @compiled
@@ -986,7 +982,7 @@ class CompiledRun:
             for target in targets:
                 self.work.target[:] = target
                 unused = np.zeros_like(carried.counters)
-                self._check(int(settle(carried.x, body, self.work, self.rules.tolerance, unused)))
+                self._check(int(minimise(carried.x, body, self.work, -1.0, self.rules.tolerance, unused)))
         return body, carried
 
     def _store(self, carried: Learner, episode: int) -> None:

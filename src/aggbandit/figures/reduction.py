@@ -108,7 +108,7 @@ def time_lapse(
     `window`: left, right, bottom and top of the plane; `title` over the plane.
     """
     fig: Figure
-    fig, (plane, bars) = axes(1, 2, height=3.7, width_ratios=(1.15, 1))
+    fig, (plane, bars) = axes(1, 2, height=3.7, width_ratios=(1.1, 1))
     plane.fill(*shadows["set"].T, fc=REGION, ec="none", alpha=0.25)
     plane.plot(*shadows["set"].T, color=WALL, lw=1.8)
     plane.plot(*shadows["city"].T, color=INK, lw=1.4)
@@ -121,27 +121,26 @@ def time_lapse(
     for row, (now, best, visits) in zip(rows, turning.values(), strict=True):
         bars.barh(row, now, height=0.6, color=LEARNER)
         bars.plot(best, row, "D", color=BEST, ms=8, clip_on=False, zorder=5)
-        bars.text(1.45, row, f"{visits:,}", ha="right", va="center", fontsize=9.5)
-    bars.text(1.45, len(turning) - 0.45, "visits", ha="right", va="bottom", fontsize=9.5)
+        bars.text(1.83, row, f"{visits:,}", ha="right", va="center", fontsize=9.5)
+    bars.text(1.83, len(turning) - 0.45, "visits", ha="right", va="bottom", fontsize=9.5)
     bars.set_yticks(rows, list(turning), fontsize=9.5)
-    bars.set(xlim=(0, 1.47), ylim=(-0.6, len(turning) - 0.4), xlabel="probability of turning")
+    bars.set(xlim=(0, 1.85), ylim=(-0.6, len(turning) - 0.4), xlabel="probability of turning")
     bars.set_xticks([0, 0.5, 1])
     return fig
 
 
-def budgets(lengths: FloatArray, used: FloatArray, allowed: FloatArray, cap: float) -> Figure:
+def budgets(lengths: FloatArray, used: FloatArray, allowed: FloatArray) -> Figure:
     """What each epoch used of its budget, against its length.
 
-    `lengths` of the epochs in nights, `used` sum (z_hat·eps)², `allowed` B_i, `cap` the B of the theorem.
+    `lengths` of the epochs in nights, `used` sum (z_hat·eps)², `allowed` B_i.
     """
     fig: Figure
-    fig, ax = axes(height=3.0)
-    ax.axhline(cap, color=BOUND, ls="--", lw=1.8)
-    ax.text(lengths.max(), cap * 1.15, "$B$", color=BOUND, ha="right", va="bottom")
-    ax.plot(lengths, allowed, "_", color=BOUND, ms=14, mew=2)
+    fig, ax = axes(height=2.8)
+    ax.plot(lengths, allowed, "_", color=BOUND, ms=16, mew=2.2)
+    ax.text(lengths.max(), allowed.max() * 1.25, "$B_i$", color=BOUND, ha="right", va="bottom")
     ax.plot(lengths, used, "o", color=LEARNER, alpha=0.8)
-    ax.set(xscale="log", yscale="log", xlabel="length of the epoch, nights", ylim=(used.min() / 2, cap * 3))
-    ax.set_ylabel(r"$\sum_k(\hat z_k\cdot\epsilon_i)^2$")
+    ax.set(xscale="log", yscale="log", xlabel="length of the epoch, nights")
+    ax.set(ylim=(used.min() / 10, allowed.max() * 4), ylabel=r"$\sum_k(\hat z_k\cdot\epsilon_i)^2$")
     return fig
 
 

@@ -16,6 +16,7 @@ from aggbandit.figures.style import (
     LEARNER,
     LOSS,
     MASS_CMAP,
+    PAPER,
     REGION,
     axes,
 )
@@ -154,14 +155,17 @@ def hedge(weights: FloatArray, regret: FloatArray, bound: float) -> Figure:
     edges = np.hstack([np.zeros((len(rounds), 1)), np.cumsum(weights, axis=1)])
     for i in range(weights.shape[1]):
         left.fill_between(rounds, edges[:, i], edges[:, i + 1], color=shades[i], lw=0)
-        middle = (edges[:, i] + edges[:, i + 1]) / 2
-        widest = 5 + int(np.argmax(weights[5:-5, i]))
-        if weights[widest, i] > 0.12:
-            colour = INK if i < weights.shape[1] - 1 else "#FFFFFF"
-            left.text(rounds[widest], middle[widest], f"{i + 1}", ha="center", va="center", color=colour)
+        share, middle = (
+            np.convolve(curve, np.full(9, 1 / 9), mode="valid")
+            for curve in (weights[:, i], (edges[:, i] + edges[:, i + 1]) / 2)
+        )
+        widest = int(np.argmax(share))
+        if share[widest] > 0.12:
+            colour = INK if i < weights.shape[1] - 1 else PAPER
+            left.text(widest + 5, middle[widest], f"{i + 1}", ha="center", va="center", color=colour)
     left.set(xlim=(1, len(rounds)), ylim=(0, 1), xlabel="round", title="weights")
     right.plot(rounds, regret, color=LEARNER)
     right.axhline(bound, color=BOUND, ls="--")
     right.axhline(0, color=FAINT, lw=1)
-    right.set(xlim=(1, len(rounds)), ylim=(-28, 58), xlabel="round", title="regret")
+    right.set(xlim=(1, len(rounds)), ylim=(-44, 58), xlabel="round", title="regret")
     return fig

@@ -62,14 +62,14 @@ def debt_and_credit(bias: FloatArray, credit: FloatArray, allowance: FloatArray,
     bars.bar(rounds, -credit, color=BEST, width=0.72, hatch="///", edgecolor="#FFFFFF", lw=0)
     bars.axhline(0, color=INK, lw=0.9)
     bars.text(0.5, 0.9 * top, "bias", color=ESTIMATE, weight="bold", va="top")
-    bars.text(0.5, -1.9 * top, "credit", color=BEST, weight="bold", va="bottom")
-    bars.set(ylim=(-2 * top, top), ylabel="this round")
+    bars.text(0.5, -2.5 * top, "credit", color=BEST, weight="bold", va="bottom")
+    bars.set(ylim=(-2.7 * top, top), ylabel="this round")
     total.plot(rounds, np.cumsum(allowance), color=BOUND, ls="--")
     total.plot(rounds, np.cumsum(bias - credit), color=LEARNER)
     total.axhline(0, color=FAINT, lw=1, zorder=0)
-    total.set(xlim=(0, len(bias) + 1), ylim=(-4.2 * top, 4.2 * top), xlabel="round", ylabel="so far")
-    total.text(0.5, 3.9 * top, "debt: bias minus credit", color=LEARNER, weight="bold", va="top")
-    total.text(0.5, -3.9 * top, r"allowed: $2n\,|\hat z\cdot\epsilon|$ a round", color=BOUND, va="bottom")
+    total.set(xlim=(0, len(bias) + 1), ylim=(-3 * top, 1.9 * top), xlabel="round", ylabel="so far")
+    total.text(0.5, 1.75 * top, "debt: bias minus credit", color=LEARNER, weight="bold", va="top")
+    total.text(0.5, -2.85 * top, r"allowed: $2n\,|\hat z\cdot\epsilon|$ a round", color=BOUND, va="bottom")
     return fig
 
 
@@ -83,7 +83,7 @@ def hiding_is_cheap(allowances: Mapping[float, str]) -> Figure:
     fig: Figure
     fig, ax = axes(height=3.0)
     ax.loglog(p, radius, color=LEARNER)
-    ax.text(1.3e-3, 2.4e-3, "how far it tries", color=LEARNER, weight="bold", rotation=33, ha="left")
+    ax.text(2.4e-2, 8e-3, "how far it tries", color=LEARNER, weight="bold", ha="left")
     for i, (half, label) in enumerate(allowances.items()):
         ax.axhline(half, color=WALL, ls=DASHES[1 + i % 3], lw=1.6)
         ax.text(0.62, half, label, color=WALL, va="center")
@@ -194,6 +194,10 @@ def growth(rounds: Sequence[int], curves: Mapping[str, tuple[FloatArray, FloatAr
     fig: Figure
     fig, ax = axes(height=3.6)
     shades = (LEARNER, LEARNER, BASELINE, BASELINE)
+    heights: dict[str, float] = {}
+    for label in sorted(curves, key=lambda label: float(curves[label][0][-1])):
+        end = float(curves[label][0][-1])
+        heights[label] = max(end, 1.22 * max(heights.values(), default=0.0))
     for i, (label, (mean, error, slope)) in enumerate(curves.items()):
         ax.errorbar(
             rounds,
@@ -206,7 +210,7 @@ def growth(rounds: Sequence[int], curves: Mapping[str, tuple[FloatArray, FloatAr
             capsize=3,
             elinewidth=1.2,
         )
-        ax.text(rounds[-1] * 1.12, mean[-1], f"{label}: {slope:.2f}", va="center", color=shades[i % 4])
+        ax.text(rounds[-1] * 1.12, heights[label], f"{label}: {slope:.2f}", va="center", color=shades[i % 4])
     ax.set(xscale="log", yscale="log", xlim=(rounds[0] / 1.15, rounds[-1] * 7), xlabel="$T$", ylabel="regret")
     ax.set_xticks(list(rounds), [str(t) for t in rounds])
     ax.minorticks_off()

@@ -36,6 +36,7 @@ from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP
 
 F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T", bound=np.generic)
 
 # Episodes a chunk times entries of x: some tens of milliseconds.
 CHUNK_ENTRIES = 1 << 18
@@ -877,6 +878,13 @@ def play(
 # --------------------------------------------------------------------------------
 
 
+def of_one_type(array: NDArray[T]) -> NDArray[T]:
+    """Contiguous and read-only: Numba compiles anew for an array that differs in either."""
+    same = np.ascontiguousarray(array).view()
+    same.setflags(write=False)
+    return same
+
+
 class CompiledRun:
     """Plays an `AggregateFeedbackLearner` in a world by compiled code, and leaves it where the reference
     would.
@@ -899,9 +907,9 @@ class CompiledRun:
         horizon, n_states, n_actions, _ = mdp.shape
         self.learner = learner
         self.world = World(
-            np.ascontiguousarray(mdp.transitions),
-            losses.tables,
-            losses.schedule,
+            of_one_type(mdp.transitions),
+            of_one_type(losses.tables),
+            of_one_type(losses.schedule),
             np.einsum("hsat,mhsat->mhsa", mdp.transitions, losses.tables),
             mdp.initial_state,
         )

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
+from aggbandit import _engine
 
 OUTSIDE = {"rates": ab.tuned_rates(3.0), "between_epochs": ab.carry, "baseline": ab.RunningMean()}
 PAPER = {"rates": ab.tuned_rates()}
@@ -44,7 +45,7 @@ CASES = {
     "the theorem's rates": (dirichlet(3, 3, 2), 300, mixed, {"rates": ab.theorem_rates(), "baseline": 1.5}),
     "tight radii, many walls": (
         dirichlet(2, 3, 2),
-        1500,
+        600,
         mixed,
         OUTSIDE | {"confidence": ab.TightConfidence()},
     ),
@@ -54,7 +55,7 @@ CASES = {
     "one step": (dirichlet(1, 4, 3), 300, mixed, OUTSIDE),
     "nothing to choose": (dirichlet(2, 1, 1), 50, mixed, OUTSIDE),
     "one episode": (dirichlet(3, 3, 2), 1, mixed, OUTSIDE),
-    "deterministic dynamics": (deterministic(3, 3, 2), 1000, mixed, OUTSIDE),
+    "deterministic dynamics": (deterministic(3, 3, 2), 500, mixed, OUTSIDE),
     "impossible transitions": (sparse(3, 4, 2), 300, mixed, OUTSIDE),
     "no loss": (dirichlet(2, 2, 2), 300, lambda shape, K: ab.losses.fixed(np.zeros(shape), K), OUTSIDE),
     "all loss": (dirichlet(2, 2, 2), 300, lambda shape, K: ab.losses.fixed(np.ones(shape), K), PAPER),
@@ -119,6 +120,22 @@ def test_a_short_soak_stays_inside_and_finite():
     agent.epoch.body.check(agent.state.center, tolerance=1e-13)
     assert (agent.state.center[agent.epoch.body.cells] > 0).all()
     assert sum(summary.damped for summary in history.epochs) == 0
+
+
+def test_no_world_makes_it_compile_twice():
+    """Tables that are broadcast or writable, and a state that was restored, are brought to one type first."""
+    rows = np.random.default_rng(1).dirichlet(np.ones(2), size=(2, 2))
+    stationary = np.broadcast_to(rows, (3, 2, 2, 2))
+    losses = ab.LossSequence(np.broadcast_to(0.5, (1, 3, 2, 2, 2)), np.zeros(4, dtype=np.int64))
+    for transitions in (stationary, stationary.copy()):
+        agent = ab.AggregateFeedbackLearner(2, 2, 3, 8, **OUTSIDE)
+        mdp = ab.FiniteHorizonMDP(transitions)
+        ab.simulate(agent, mdp, losses, np.random.default_rng(0), engine="compiled")
+        again = ab.AggregateFeedbackLearner(2, 2, 3, 8, **OUTSIDE)
+        again.restore(agent.snapshot())
+        ab.simulate(again, mdp, losses, np.random.default_rng(0), engine="compiled")
+    assert len(_engine.play.signatures) == 1
+    assert len(_engine.minimise.signatures) <= 1
 
 
 def test_what_the_engine_cannot_play_is_said():

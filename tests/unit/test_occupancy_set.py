@@ -279,6 +279,18 @@ def test_a_mirror_step_against_cvxpy(rng):
     np.testing.assert_allclose(barrier.mirror_step(x_t, g).x[body.cells], x.value, atol=1e-5)
 
 
+def test_mirror_descent_and_its_lemma_run_on_it_unchanged(body, rng):
+    """The regret of a run is within the three terms of the mirror-descent lemma."""
+    barrier = ab.OccupancyBarrier(body)
+    losses = rng.standard_normal((40, *body.shape))
+    run = ab.mirror_descent(barrier, losses, np.full(40, 0.02))
+    assert run.within_lemma
+    for _ in range(5):
+        u = interior(body, rng)
+        bound = run.bound(u)
+        assert run.regret(u) <= bound.first + bound.middle + bound.last + 1e-9
+
+
 def test_points_that_are_not_inside_are_named(rng):
     body = ab.OccupancySet(np.full((1, 2, 2, 2), 0.5), np.full((1, 2, 2), 0.4), initial_state=1)
     barrier = ab.OccupancyBarrier(body)
@@ -336,6 +348,7 @@ def test_samples_are_uniform_on_the_ellipsoid_within_the_slice(rng):
         body.check(y, tolerance=1e-13)
         assert dikin.contains(y)
         assert not dikin.contains(dikin.center + 1.001 * (y - dikin.center))
+        assert not dikin.contains(dikin.center * (1 + 1e-6))  # off the slice
     u = np.array([root.T @ W.T @ (y - dikin.center).ravel()[at] for y in samples])
     np.testing.assert_allclose(np.linalg.norm(u, axis=1), 1, rtol=1e-9)
     # Of u_i, mean 0 and variance 1/n; of u_i u_j, at most 3/n².

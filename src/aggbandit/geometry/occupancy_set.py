@@ -72,6 +72,7 @@ CHORD_LIMIT = 0.05
 ROUNDING_FLOOR = 1e-4
 MAX_ITERATIONS = 10_000
 ROUNDING = 1e-12
+SURFACE_TOLERANCE = 1e-9
 # A Newton step for sigma this small, relatively, leaves an error of its square.
 QUADRATIC = 1e-8
 
@@ -644,21 +645,23 @@ class OccupancyDikin:
         """
         return math.sqrt(self._square(self._barrier._cells("v", v)))
 
-    def dual_norm(self, l: ArrayLike) -> float:  # noqa: E741 (the paper's name)
-        """The dual norm on the slice: max of l·v over Cv = 0, ||v||_x <= 1. Adding C'lambda to l changes
+    def dual_norm(self, loss: ArrayLike) -> float:
+        """The dual norm on the slice: max of loss·v over Cv = 0, ||v||_x <= 1; adding C'lambda changes
         nothing.
 
-        l: (H, S, A, S). Raises ValueError for a wrong shape or a NaN. Source: Section 2.
+        loss: (H, S, A, S). Raises ValueError for a wrong shape or a NaN. Source: Section 2.
         """
-        _, _, decrement = self.solve(self._barrier._cells("l", l), np.zeros(self._flow.rows))
+        _, _, decrement = self.solve(self._barrier._cells("loss", loss), np.zeros(self._flow.rows))
         return decrement
 
     def contains(self, y: ArrayLike) -> bool:
-        """Is y in the ellipsoid, ||y - x||_x <= 1 up to rounding?
+        """Is y on the slice, and in the ellipsoid, ||y - x||_x <= 1, both up to rounding?
 
         y: (H, S, A, S). Raises ValueError for a wrong shape or a NaN.
         """
-        return self.norm(np.asarray(y, dtype=np.float64) - self.center) <= 1.0 + 1e-12
+        cells = self._barrier._cells("y", y)
+        on_slice = bool(np.abs(self._flow.residual(cells)).max() <= SURFACE_TOLERANCE)
+        return on_slice and math.sqrt(self._square(cells - self.x)) <= 1.0 + SURFACE_TOLERANCE
 
     def newton_step(self, g: ArrayLike) -> FloatArray:
         """The d that minimises g·d + d'H d/2 over Cd = 0.

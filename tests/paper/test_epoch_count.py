@@ -1,4 +1,4 @@
-"""Section 3.2: there are O(log K) epochs."""
+"""Section 3.3: there are O(log K) epochs."""
 
 import math
 

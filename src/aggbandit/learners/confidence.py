@@ -2,7 +2,7 @@
 
 Counts are tables N[h,s,a,s'] of integers; visits are N(h,s,a) = sum_s' N[h,s,a,s'].
 
-Source: Section B, Algorithm 3; Lemma concentration.
+Source: Section A, Algorithm 3; Lemma concentration.
 """
 
 from __future__ import annotations

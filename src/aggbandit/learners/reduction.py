@@ -4,7 +4,7 @@ An epoch fixes what has been counted, and with it the set S_i of plausible occup
 perturbation eps_i. In it Algorithm 2 plays occupancy measures y_k; the policy of y_k is played in the world.
 The true occupancy measure of that policy is within |eps_i·y_k| of y_k: a distorted linear bandit.
 
-Source: Section B, Algorithm 3.
+Source: Section A, Algorithm 3.
 """
 
 from __future__ import annotations
@@ -225,7 +225,7 @@ class AggregateFeedbackLearner:
     initial_state:  s_1
 
     Raises ValueError for sizes that are not positive integers, or a state or a baseline out of range.
-    Source: Section B, Algorithm 3.
+    Source: Section A, Algorithm 3.
     """
 
     feedback = AggregateFeedback

@@ -279,6 +279,27 @@ def test_a_mirror_step_against_cvxpy(rng):
     np.testing.assert_allclose(barrier.mirror_step(x_t, g).x[body.cells], x.value, atol=1e-5)
 
 
+@pytest.mark.parametrize(("radius", "reached"), [(1e-3, 1e-8), (1e-5, 1e-8), (1e-9, 1e-5)])
+def test_thin_sets(radius, reached, rng):
+    """A million times thinner than long: steps and samples stay inside; at 1e-9 rounding sets the
+    decrement."""
+    P_hat = rng.dirichlet(np.ones(3), size=(3, 3, 2))
+    P_hat[0, 0, 0] = [1, 0, 0]  # and a row at a corner of the simplex
+    body = ab.OccupancySet(P_hat, np.full((3, 3, 2), radius))
+    barrier = ab.OccupancyBarrier(body)
+    step = barrier.minimize(np.zeros(body.shape), body.interior_point())
+    dual = np.zeros(body.shape)
+    for _ in range(50):
+        y = step.dikin.sample(rng)
+        assert step.dikin.norm(y - step.x) == pytest.approx(1, rel=1e-5)
+        assert (body.excess(y)[body.cells] < 0).all()
+        dual = dual + 0.1 * step.dikin.apply(y - step.x)
+        step = barrier.minimize(dual, step.x)
+        assert step.decrement <= reached
+        assert (body.excess(step.x)[body.cells] < 0).all()
+    body.check(step.x, tolerance=1e-12)
+
+
 def test_mirror_descent_and_its_lemma_run_on_it_unchanged(body, rng):
     """The regret of a run is within the three terms of the mirror-descent lemma."""
     barrier = ab.OccupancyBarrier(body)

@@ -1,0 +1,190 @@
+"""Pictures of chapter 11: a shadow and a section, a sampler that leaves the set, matrices, costs, digits."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from aggbandit._arrays import FloatArray
+from aggbandit.figures.style import BASELINE, BOUND, INK, LEARNER, REGION, WALL, axes
+
+__all__ = ["costs", "digits", "lifted_hessian", "lowest", "matrices", "sampler", "shadow"]
+
+
+# --- one wall, lifted: |r| <= t <= rho ----------------------------------------------------------------------
+
+
+def lowest(r: float, rho: float) -> float:
+    """The height t at which -log(t² - r²) - log(rho - t) is least: sigma + sqrt(sigma² + r²).
+
+    With 2 sigma + sqrt(sigma² + r²) = rho, a quadratic equation. `r` is smaller than `rho` in size.
+    """
+    sigma = (2 * rho - math.sqrt(rho**2 + 3 * r**2)) / 3
+    return sigma + math.hypot(sigma, r)
+
+
+def lifted_hessian(r: float, t: float, rho: float) -> FloatArray:
+    """The Hessian of -log(t² - r²) - log(rho - t) at (`r`, `t`), |r| < t < `rho`: shape (2, 2)."""
+    left, right, top = (t + r) ** -2, (t - r) ** -2, (rho - t) ** -2
+    return np.array([[left + right, left - right], [left - right, left + right + top]])
+
+
+def shadow(r: float, t: float, rho: float = 1.0) -> Figure:
+    """The triangle |r| <= t <= rho with the Dikin ellipse at (`r`, `t`), its shadow and its section.
+
+    Below the triangle, on the axis of r: the shadow, the section at height t, and the Dikin interval of the
+    barrier whose t is minimised out. `rho` is the height of the triangle.
+    """
+    fig: Figure
+    fig, ax = axes(height=3.9)
+    ax.fill([0, -rho, rho], [0, rho, rho], fc="none", ec=WALL, lw=1.8)
+    heights = np.linspace(-0.995 * rho, 0.995 * rho, 81)
+    ax.plot(heights, [lowest(v, rho) for v in heights], color=INK, lw=1.2, ls="--")
+    ax.text(-0.3 * rho, lowest(0.3 * rho, rho) - 0.02, "$t^\\star(r)$", color=INK, ha="right", va="top")
+    hessian = lifted_hessian(r, t, rho)
+    angle = np.linspace(0, 2 * np.pi, 91)
+    circle = np.stack([np.cos(angle), np.sin(angle)])
+    edge = np.linalg.solve(np.linalg.cholesky(hessian).T, circle)
+    ax.fill(r + edge[0], t + edge[1], fc=REGION, ec=LEARNER, lw=1.4, alpha=0.7)
+    ax.plot(r, t, "o", color=LEARNER)
+    section = 1 / math.sqrt(hessian[0, 0])
+    ax.plot([r - section, r + section], [t, t], color=BASELINE, lw=2.2)
+    bars = (
+        (-0.13, math.sqrt(np.linalg.inv(hessian)[0, 0]), "shadow", LEARNER),
+        (-0.27, section, "section", BASELINE),
+        (-0.41, math.sqrt(np.linalg.inv(lifted_hessian(r, lowest(r, rho), rho))[0, 0]), "minimised", INK),
+    )
+    for low, width, name, color in bars:
+        ax.plot([r - width, r + width], [low, low], color=color, lw=5, solid_capstyle="butt")
+        ax.text(-1.12 * rho, low, name, color=color, ha="right", va="center")
+        ax.text(1.12 * rho, low, f"±{width:.2f}", color=color, ha="left", va="center")
+    for side in (-rho, rho):
+        ax.plot([side, side], [-0.48, rho], color=WALL, lw=0.8, ls=":")
+    ax.set(xlim=(-1.75 * rho, 1.5 * rho), ylim=(-0.5, 1.06 * rho), xlabel="$r$", ylabel="$t$")
+    ax.set_xticks([-rho, 0, rho], ["$-\\rho$", "0", "$\\rho$"])
+    ax.set_yticks([0, rho], ["0", "$\\rho$"])
+    ax.spines["bottom"].set_visible(False)
+    ax.spines["left"].set_visible(False)
+    ax.tick_params(length=0)
+    return fig
+
+
+# --- the rest -----------------------------------------------------------------------------------------------
+
+
+def sampler(nights: Sequence[int], outside: FloatArray, length: FloatArray) -> Figure:
+    """How often the printed sampler leaves the set, and how long its steps are, after so many `nights`.
+
+    `outside` (k,) shares of samples outside the set; `length` (k,) the mean local norm of a step, 1 if right.
+    """
+    fig: Figure
+    fig, (share, norm) = axes(1, 2, height=2.7)
+    at = np.arange(len(nights))
+    labels = [f"{night:,}" for night in nights]
+    share.bar(at, outside, color=WALL, width=0.6)
+    for place, value in zip(at, outside, strict=True):
+        share.text(place, value + 0.02, f"{value:.0%}", ha="center", va="bottom", fontsize=10)
+    share.set(ylim=(0, 1.12), title="outside the set")
+    share.set_yticks([0, 0.5, 1])
+    norm.axhline(1, color=LEARNER, lw=1.4, ls="--")
+    norm.plot(at, length, "o-", color=WALL)
+    norm.set(yscale="log", ylim=(0.45, 200), title="mean length of a step")
+    norm.text(-0.35, 0.85, "should be 1", color=LEARNER, ha="left", va="top", fontsize=10)
+    for ax in (share, norm):
+        ax.set_xticks(at, labels, rotation=45, ha="right", fontsize=9.5)
+        ax.set(xlim=(-0.5, len(nights) - 0.4), xlabel="nights driven")
+    return fig
+
+
+def matrices(parts: Mapping[str, FloatArray]) -> Figure:
+    """Where matrices have entries: a panel each, dark where an entry is not zero, its size below.
+
+    `parts`: a title for every square matrix.
+    """
+    fig: Figure
+    fig, panels = axes(1, len(parts), height=2.8)
+    for ax, (title, matrix) in zip(panels, parts.items(), strict=True):
+        full = np.abs(matrix) > 1e-13 * np.abs(matrix).max()
+        ax.imshow(full, cmap="Blues", vmin=0, vmax=1.3, interpolation="nearest")
+        ax.set_title(title, fontsize=11.5, loc="center")
+        ax.set_xlabel(f"{len(matrix)} rows\n{full.mean():.0%} filled", fontsize=10.5)
+        ax.set_xticks([])
+        ax.set_yticks([])
+        for spine in ax.spines.values():
+            spine.set_visible(True)
+    return fig
+
+
+def costs(count: Callable[[int], Mapping[str, float]], mark: int = 20) -> Figure:
+    """Multiplications of one factorisation against the number of states, one curve a way to do it.
+
+    `count` takes S and returns a number for each way, the dearest first; `mark` is the S that is singled out.
+    """
+    fig: Figure
+    fig, ax = axes(height=3.3)
+    states = np.array([2, 3, 5, 8, 10, 14, 20, 28, 40])
+    table = [count(int(S)) for S in states]
+    at_mark = count(mark)
+    for (name, here), color, dash in zip(
+        at_mark.items(), (BASELINE, BASELINE, LEARNER), (":", "--", "-"), strict=True
+    ):
+        ax.plot(states, [row[name] for row in table], color=color, ls=dash)
+        ax.plot(mark, here, "o", color=color)
+        ax.text(43, table[-1][name], name, color=color, va="center")
+        below = name == list(at_mark)[-1]
+        place, side = (mark * 1.06, "left") if below else (mark * 0.94, "right")
+        high = here / 2 if below else here * 1.7
+        ax.text(
+            place, high, _power(here), color=color, ha=side, va="top" if below else "bottom", fontsize=10.5
+        )
+    ax.axvline(mark, color=BASELINE, lw=0.8, ls=":")
+    ax.set(xscale="log", yscale="log", xlim=(1.9, 110), ylim=(10, 1e17), xlabel="states $|S|$")
+    ax.set(ylabel="multiplications")
+    ax.set_xticks([2, 5, 10, 20, 40], ["2", "5", "10", "20", "40"])
+    ax.set_xticks([], minor=True)
+    ax.set_yticks([1e2, 1e6, 1e10, 1e14])
+    return fig
+
+
+def digits(
+    distances: FloatArray, sizes: Mapping[str, FloatArray], errors: Mapping[str, FloatArray], here: int
+) -> Figure:
+    """Near a wall: how large the parts of a block are, and how wrong its inverse is.
+
+    `distances` (k,) to the wall, relative to the radius; `sizes` (k,) of each part of the block; `errors`
+    (k,) of each way to invert it; `here` is the index of the distance that is singled out.
+    """
+    fig: Figure
+    fig, (parts, lost) = axes(1, 2, height=3.1)
+    colors = (BASELINE, "#DD8888", WALL)
+    for row, ((name, size), color) in enumerate(zip(sizes.items(), colors, strict=True)):
+        exponent = math.log10(size[here])
+        parts.barh(-row, exponent, height=0.55, color=color)
+        parts.text(0.2, -row + 0.34, name, ha="left", va="bottom", fontsize=10.5)
+    parts.axvline(math.log10(sizes["diagonal"][here]) + 16, color=BOUND, lw=1.4, ls="--")
+    parts.text(
+        20.8, -2.62, "16 digits\nfrom the diagonal", color=BOUND, ha="right", va="center", fontsize=9.5
+    )
+    parts.set(xlim=(0, 21.5), ylim=(-3.0, 0.85), xlabel="largest entry")
+    parts.set_xticks([0, 8, 16], ["1", "$10^{8}$", "$10^{16}$"])
+    parts.set_yticks([])
+    for (name, error), color, marker in zip(errors.items(), (BASELINE, LEARNER), ("s", "o"), strict=True):
+        lost.plot(distances, error, marker=marker, ms=4, color=color, lw=1.4)
+        lost.plot(distances[here], error[here], marker, ms=10, color=color)
+        lost.text(
+            distances[-1] * 2e-2, error[-1] * 6, name, color=color, ha="right", va="bottom", fontsize=10.5
+        )
+    lost.set(xscale="log", yscale="log", xlim=(0.4, distances[-1] / 60), ylim=(1e-17, 400))
+    lost.set(xlabel="distance to the wall", ylabel="relative error")
+    lost.set_yticks([1e-16, 1e-8, 1])
+    lost.set_xticks([1e-1, 1e-4, 1e-7])
+    return fig
+
+
+def _power(value: float) -> str:
+    """A number as 1.2·10³."""
+    exponent = math.floor(math.log10(value))
+    return f"${value / 10**exponent:.1f}\\cdot10^{{{exponent}}}$"

@@ -7,9 +7,10 @@ A round of the game, as the paper's protocol has it:
 3. z_hat_t is drawn with mean z_t, ||z_hat_t||_1 <= H;
 4. the learner suffers and sees l_t·z_hat_t, and sees z_hat_t and eps_t.
 
-Three assumptions the paper uses and does not state are part of the game here: ||l_t||_inf <= 1;
-E[z_hat_t | z_t, y_t] = z_t, since a z_hat that correlated with y_t could lie about everything; and
-l_t·z_hat_t in [0, H]. Whoever breaks a rule is stopped by a ``RuleViolation`` that names it.
+Three assumptions that the paper's protocol does not list are part of the game here: ||l_t||_inf <= 1, used
+in the proofs; E[z_hat_t | z_t, y_t] = z_t, since a z_hat that correlated with y_t could lie about
+everything; and l_t·z_hat_t in [0, H], as Algorithm 2 has it in its line 7. Whoever breaks a rule is stopped
+by a ``RuleViolation`` that names it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, read_only
 from aggbandit.learners.protocol import VectorLearner
 
 TOLERANCE = 1e-9  # of H: how far rounding may carry a move beyond its rule
@@ -257,7 +258,7 @@ class DrawArm:
 
         Raises ``RuleViolation`` when z is not a distribution.
         """
-        if z.min() < -TOLERANCE or abs(z.sum() - 1) > TOLERANCE:
+        if not (z.min() >= -TOLERANCE and abs(z.sum() - 1) <= TOLERANCE):  # a NaN is no distribution either
             raise RuleViolation(f"z = {z} is not a distribution, so that no arm can be drawn from it")
         arm = int(np.searchsorted(np.cumsum(z), rng.random(), side="right"))
         while arm >= len(z) or z[arm] <= 0:  # rounding at the last positive entry
@@ -287,7 +288,7 @@ class RandomChord:
         """
         body = self.body
         slack = body.b - body.A @ z
-        if slack.min() < -TOLERANCE * (1 + np.abs(body.b).max()):
+        if not slack.min() >= -TOLERANCE * (1 + np.abs(body.b).max()):
             raise RuleViolation(f"z = {z} is outside the body: no chord passes through it")
         direction = body.basis @ rng.standard_normal(body.basis.shape[1])
         speed = body.A @ direction
@@ -370,8 +371,7 @@ class DistortedBandit:
     sampler: Sampler = field(default_factory=Exactly)
 
     def __post_init__(self) -> None:
-        losses = np.asarray(self.losses, dtype=np.float64)
-        epsilons = np.asarray(self.epsilons, dtype=np.float64)
+        losses, epsilons = read_only(self.losses), read_only(self.epsilons)  # fixed before the game
         if losses.ndim != 2 or len(losses) == 0:
             raise ValueError(f"losses has shape {losses.shape}; it must be (T, d) with T >= 1")
         if epsilons.shape != losses.shape:
@@ -385,10 +385,13 @@ class DistortedBandit:
         object.__setattr__(self, "losses", losses)
         object.__setattr__(self, "epsilons", epsilons)
         if isinstance(self.decision_set, np.ndarray) and (
-            self.decision_set.ndim != 2 or self.decision_set.shape[1] != losses.shape[1]
+            self.decision_set.ndim != 2
+            or self.decision_set.shape[1] != losses.shape[1]
+            or len(self.decision_set) == 0
         ):
             raise ValueError(
-                f"decision_set has shape {self.decision_set.shape}; points must be (N, {losses.shape[1]})"
+                f"decision_set has shape {self.decision_set.shape};"
+                f" points must be (N, {losses.shape[1]}), N >= 1"
             )
 
     @property
@@ -410,14 +413,13 @@ class DistortedBandit:
         ``RuleViolation`` when a rule is broken. Source: Section 3.2, the protocol.
         """
         for t, (loss, epsilon) in enumerate(zip(self.losses, self.epsilons, strict=True), start=1):
-            y = learner.predict(rng)
+            y = read_only(learner.predict(rng))  # what was chosen stays what it is, whoever sees it
             self._check_prediction(t, y)
             view = View(t, y, loss, epsilon, self.loss_bound, learner)
-            z = np.asarray(self.adversary.move(view, rng), dtype=np.float64)
+            z = read_only(self.adversary.move(view, rng))
             self._check_move(t, y, z, epsilon)
-            z_hat = self.sampler.draw(z, rng)
-            value = float(loss @ z_hat)
-            self._check_draw(t, z_hat, value)
+            z_hat = read_only(self.sampler.draw(z, rng))
+            value = self._check_draw(t, z_hat, loss)
             record = learner.update(value, z_hat, epsilon)
             yield Round(t, y, z, z_hat, loss, epsilon, value, record)
 
@@ -466,15 +468,20 @@ class DistortedBandit:
         if np.abs(z).sum() > self.loss_bound * (1 + TOLERANCE):
             raise RuleViolation(f"round {t}: ||z||_1 = {np.abs(z).sum()} exceeds H = {self.loss_bound}")
 
-    def _check_draw(self, t: int, z_hat: FloatArray, value: float) -> None:
+    def _check_draw(self, t: int, z_hat: FloatArray, loss: FloatArray) -> float:
+        """The loss l·z_hat that is paid, if z_hat keeps the rules."""
+        if z_hat.shape != loss.shape:
+            raise RuleViolation(f"round {t}: z_hat = {z_hat} is not a vector of shape {loss.shape}")
         if not np.abs(z_hat).sum() <= self.loss_bound * (1 + TOLERANCE):
             raise RuleViolation(
                 f"round {t}: ||z_hat||_1 = {np.abs(z_hat).sum()} exceeds H = {self.loss_bound}"
             )
+        value = float(loss @ z_hat)
         if not -TOLERANCE * self.loss_bound <= value <= self.loss_bound * (1 + TOLERANCE):
             raise RuleViolation(
                 f"round {t}: the loss l·z_hat = {value} is outside [0, H] = [0, {self.loss_bound}]"
             )
+        return value
 
 
 def _refuse(name: str, table: FloatArray, wrong: NDArray[np.bool_], rule: str) -> None:

@@ -238,6 +238,14 @@ def test_rounding_does_not_carry_iterates_off_the_slice(rng):
     )
 
 
+def test_a_step_that_goes_nowhere_is_a_point_of_its_own():
+    barrier = ab.LogBarrier(ab.simplex(3))
+    x = np.array([0.2, 0.3, 0.5])
+    step = barrier.mirror_step(x, np.zeros(3))
+    x[:] = 0
+    np.testing.assert_array_equal(step.x, [0.2, 0.3, 0.5])
+
+
 def test_bad_points_are_named():
     barrier = ab.LogBarrier(ab.simplex(3))
     inside = np.array([0.2, 0.3, 0.5])

@@ -179,3 +179,5 @@ def test_bad_input_is_named():
         E.boundary(np.eye(4)[:2])
     with pytest.raises(ValueError, match="two parallel directions"):
         E.boundary([[1, -1, 0, 0], [-2, 2, 0, 0]])
+    with pytest.raises(ValueError, match="two parallel directions"):
+        E.boundary([[0, 0, 0, 0], [-2, 2, 0, 0]])

@@ -96,6 +96,34 @@ def test_moves_outside_the_rules_are_named(rng, z, rule):
     assert learner.told == []
 
 
+@dataclass(frozen=True)
+class Overwrite:
+    """Writes into what it was only shown: into one entry of the view."""
+
+    entry: str
+
+    def move(self, view, rng):
+        getattr(view, self.entry)[:] = [0, 0, 1]
+        return view.y
+
+
+@pytest.mark.parametrize("entry", ["y", "loss", "epsilon"])
+def test_nobody_rewrites_what_was_chosen(rng, entry):
+    learner = uniform_puppet()
+    played = game(Overwrite(entry))
+    with pytest.raises(ValueError, match="read-only"):
+        played.play(learner, rng)
+    np.testing.assert_array_equal(learner.y, np.full(3, 1 / 3))
+
+
+def test_the_losses_are_fixed_before_the_game():
+    losses, epsilons = np.tile(LOSS, (2, 1)), np.full((2, 3), 0.1)
+    played = DistortedBandit(losses, epsilons, Undistorted(), np.eye(3), 1.0)
+    losses[:], epsilons[:] = 0, 9
+    np.testing.assert_array_equal(played.losses, np.tile(LOSS, (2, 1)))
+    assert played.beta == 0.1
+
+
 def test_the_smaller_of_both_allowances_counts(rng):
     """A move to where eps is zero is not allowed by |z·eps|, however large |y·eps| is."""
     epsilons = np.zeros((1, 3))
@@ -112,6 +140,7 @@ def test_the_smaller_of_both_allowances_counts(rng):
     [
         (DrawOf(np.array([2.0, 0, 0])), LOSS, r"round 1: \|\|z_hat\|\|_1 = 2"),
         (DrawOf(np.array([np.nan, 0, 0])), LOSS, r"round 1: \|\|z_hat\|\|_1 = nan"),
+        (DrawOf(np.array([1.0, 0])), LOSS, r"round 1: z_hat = .* is not a vector of shape \(3,\)"),
         (Exactly(), -LOSS, r"round 1: the loss l·z_hat = -0\.5.* outside \[0, H\]"),
     ],
 )
@@ -148,6 +177,7 @@ def test_a_point_longer_than_the_bound_is_refused(rng):
         ),
         ({"loss_bound": 0.0}, r"loss_bound = 0\.0"),
         ({"decision_set": np.eye(2)}, r"decision_set has shape \(2, 2\)"),
+        ({"decision_set": np.zeros((0, 3))}, r"decision_set has shape \(0, 3\)"),
     ],
 )
 def test_bad_games_are_refused(change, message):
@@ -287,7 +317,7 @@ def test_arms_of_probability_zero_are_never_drawn():
     assert DrawArm().draw(np.array([0.0, 1.0, 0.0]), UniformAt(0.0))[1] == 1.0
 
 
-@pytest.mark.parametrize("z", [np.array([0.5, 0.6]), np.array([-0.1, 1.1])])
+@pytest.mark.parametrize("z", [np.array([0.5, 0.6]), np.array([-0.1, 1.1]), np.array([np.nan, 1.0])])
 def test_arms_need_a_distribution(rng, z):
     with pytest.raises(RuleViolation, match="not a distribution"):
         DrawArm().draw(z, rng)
@@ -314,6 +344,8 @@ def test_chord_through_a_vertex_stays_there(rng):
 def test_chord_needs_a_point_inside(rng):
     with pytest.raises(RuleViolation, match="outside the body"):
         RandomChord(simplex(3)).draw(np.array([1.5, -0.5, 0.0]), rng)
+    with pytest.raises(RuleViolation, match="outside the body"):
+        RandomChord(simplex(3)).draw(np.array([np.nan, 0.5, 0.5]), rng)
 
 
 # --- what is recorded ---------------------------------------------------------------------------------------

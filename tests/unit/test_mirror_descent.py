@@ -76,11 +76,14 @@ def test_bad_input_is_named_before_the_first_step(rng):
         ((losses, [0.1, -0.1, 0.1, 0.1]), r"rates\[1\] is -0\.1"),
         ((losses, [0.1, np.inf, 0.1, 0.1]), r"rates\[1\] is inf"),
         ((losses, np.ones(4), [0.5, 0.5, 0.0]), "is not strictly inside"),
+        ((losses, np.ones(4), [0.5, 0.5]), r"has shape \(2,\); this set's points have shape \(3,\)"),
     ):
         with pytest.raises(ValueError, match=message):
             ab.mirror_descent(barrier, *arguments)
     run = ab.mirror_descent(barrier, losses, np.full(4, 0.1))
     with pytest.raises(ValueError, match="not strictly inside"):
         run.bound([0.0, 0.5, 0.5])
+    with pytest.raises(ValueError, match=r"u has shape \(\); expected a point's shape = \(3,\)"):
+        run.regret(0.5)
     with pytest.raises(ValueError, match="read-only"):
         run.iterates[0, 0] = 1

@@ -73,6 +73,13 @@ def test_the_slice_has_an_orthonormal_basis_and_redundant_equalities_add_nothing
         np.testing.assert_allclose(C @ once.interior_point, C @ inside, atol=1e-12)
 
 
+def test_no_rows_are_no_equalities():
+    square = ab.box(-np.ones(2), np.ones(2))
+    again = ab.Polytope(square.A, square.b, square.C, square.d)
+    assert again.C.shape == (0, 2)
+    np.testing.assert_array_equal(again.interior_point, square.interior_point)
+
+
 def _around(center, D):
     return np.vstack([np.eye(D), -np.eye(D)]), np.concatenate([1 + center, 1 - center])
 

@@ -151,7 +151,8 @@ class LogBarrier:
         """
         linear = self.body._vector("linear", linear)
         check_finite("linear", linear)
-        x = self._back_to_slice(self.body.require_interior("start", start))
+        # our own copy: without a step to make, the start is the result
+        x = self._back_to_slice(self.body.require_interior("start", np.array(start, dtype=np.float64)))
         slacks = self.body.b - self.body.A @ x
         last: Step | None = None
         damped = 0

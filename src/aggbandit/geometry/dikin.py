@@ -176,7 +176,7 @@ class DikinEllipsoid:
                     f"plane leaves the slice: C times a direction is {off.max():.3g}; it must be 0"
                 )
         r: FloatArray = np.linalg.qr((self.body.A @ directions.T) / self.slacks[:, None])[1]
-        if abs(r[1, 1]) <= SLICE_TOLERANCE * abs(r[0, 0]):
+        if np.abs(np.diag(r)).min() <= SLICE_TOLERANCE * np.abs(r).max():
             raise ValueError("plane holds two parallel directions; they must be independent")
         angle = np.linspace(0, 2 * np.pi, n_points)
         circle = np.stack([np.cos(angle), np.sin(angle)])

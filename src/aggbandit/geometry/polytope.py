@@ -26,7 +26,7 @@ class Polytope:
     """A bounded polytope with an interior in its slice, {x : A x <= b, C x = d}.
 
     Arguments: `A` (m, D) and `b` (m,), one row an inequality; `C` (p, D) and `d` (p,), one row an
-    equality, or None for none. Redundant equalities are allowed, contradictory ones are not.
+    equality, or None (or no rows) for none. Redundant equalities are allowed, contradictory ones are not.
 
     Attributes: `A`, `b`, `C`, `d` as given (`C` is (0, D) if there are no equalities), read-only;
     `basis` W (D, n), orthonormal, spans {v : C v = 0}; `slice_rows` (m, n) is A W; `interior_point`
@@ -62,7 +62,7 @@ class Polytope:
         ambient = A.shape[1]
         if (C is None) != (d is None):
             raise ValueError("C and d belong together; give both or neither")
-        if C is None or d is None:
+        if C is None or d is None or (np.shape(C), np.shape(d)) == ((0, ambient), (0,)):
             C, d = np.zeros((0, ambient)), np.zeros(0)
         else:
             C, d = _rows("C", C, "d", d)

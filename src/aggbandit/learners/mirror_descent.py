@@ -73,8 +73,13 @@ class MirrorDescentRun:
         return bool((self.step_sizes <= 0.5).all())
 
     def regret(self, u: npt.ArrayLike) -> float:
-        """sum_t l_t·(x_t - u), the left-hand side of the lemma. `u` is a point of the set."""
-        away = self.iterates[:-1] - np.asarray(u, dtype=np.float64)
+        """sum_t l_t·(x_t - u), the left-hand side of the lemma. `u` is a point of the set.
+
+        Raises `ValueError` if `u` does not have a point's shape.
+        """
+        u = np.asarray(u, dtype=np.float64)
+        check_shape("u", u, self.iterates.shape[1:], "a point's shape")
+        away = self.iterates[:-1] - u
         return float(np.vdot(self.losses, away))
 
     def divergences(self, u: npt.ArrayLike) -> FloatArray:
@@ -118,6 +123,7 @@ def mirror_descent(
     Source: Section 2, Eq. (ALG:OMD); Abernethy, Hazan and Rakhlin (2008).
     """
     center = barrier.analytic_center() if start is None else np.array(start, dtype=np.float64)
+    total = np.zeros_like(center) if start is None else -barrier.gradient(center)  # refuses a bad start
     losses, rates = read_only(losses), read_only(rates)
     if rates.ndim != 1 or not rates.size:
         raise ValueError(f"rates has shape {rates.shape}; expected (T,) with at least one round")
@@ -127,7 +133,6 @@ def mirror_descent(
     for t in np.flatnonzero(rates <= 0)[:1]:
         raise ValueError(f"{place('rates', (int(t),))} is {rates[t]:.6g}; a learning rate must be positive")
 
-    total = np.zeros_like(center) if start is None else -barrier.gradient(center)
     x, ellipsoid = center, barrier.dikin(center)
     iterates, dual_norms, decrements, iterations = [x], [], [], []
     for loss, eta in zip(losses, rates, strict=True):

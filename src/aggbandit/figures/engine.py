@@ -63,7 +63,8 @@ def shadow(r: float, t: float, rho: float = 1.0) -> Figure:
         ax.text(1.12 * rho, low, f"±{width:.2f}", color=color, ha="left", va="center")
     for side in (-rho, rho):
         ax.plot([side, side], [-0.48, rho], color=WALL, lw=0.8, ls=":")
-    ax.set(xlim=(-1.75 * rho, 1.5 * rho), ylim=(-0.5, 1.06 * rho), xlabel="$r$", ylabel="$t$")
+    ax.set(xlim=(-1.75 * rho, 1.5 * rho), ylim=(-0.5, 1.06 * rho), xlabel="$r$")
+    ax.text(-1.12 * rho, 0.5 * rho, "$t$", ha="right", va="center")
     ax.set_xticks([-rho, 0, rho], ["$-\\rho$", "0", "$\\rho$"])
     ax.set_yticks([0, rho], ["0", "$\\rho$"])
     ax.spines["bottom"].set_visible(False)

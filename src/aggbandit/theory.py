@@ -22,8 +22,8 @@ def rho(z: float) -> float:
 
     ``z`` is a local norm, z > -1. Raises ``ValueError`` outside that range. Source: Eq. (scbergmanlb).
     """
-    if not z > -1:
-        raise ValueError(f"z = {z}; rho(z) = z - log(1 + z) needs z > -1")
+    if not -1 < z < math.inf:
+        raise ValueError(f"z = {z}; rho(z) = z - log(1 + z) needs a finite z > -1")
     return z - math.log1p(z)
 
 
@@ -32,8 +32,8 @@ def rho_conjugate(z: float) -> float:
 
     ``z`` is a dual norm, z < 1. Raises ``ValueError`` outside that range. Source: proof of Lemma mdbarrier.
     """
-    if not z < 1:
-        raise ValueError(f"z = {z}; rho*(z) = -z - log(1 - z) needs z < 1")
+    if not -math.inf < z < 1:
+        raise ValueError(f"z = {z}; rho*(z) = -z - log(1 - z) needs a finite z < 1")
     return -z - math.log1p(-z)
 
 
@@ -49,10 +49,11 @@ def bregman_from_center(theta: float, gamma: float) -> float:
     """The divergence from the centre of a point pulled towards it: B_R(y, x_1) <= theta log(1/gamma).
 
     y = (1 - ``gamma``) x + ``gamma`` x_1 with x in the set; ``theta`` is the barrier parameter. Raises
-    ``ValueError`` unless 0 < gamma <= 1. Source: Lemma boundbregfromx1.
+    ``ValueError`` unless 0 < gamma <= 1 and theta >= 0. Source: Lemma boundbregfromx1.
     """
     if not 0 < gamma <= 1:
         raise ValueError(f"gamma = {gamma}; a pull towards the centre needs 0 < gamma <= 1")
+    _nonnegative("theta", theta)
     return theta * math.log(1 / gamma)
 
 
@@ -273,8 +274,7 @@ def optimistic_rates(
     rate: ``printed_optimistic_rates``).
     """
     _positive("rounds", rounds)
-    if n_points < 2:
-        raise ValueError(f"n_points = {n_points}; a choice needs at least two points")
+    _choice(n_points)
     cost = optimistic_second_moment(rank, loss_bound, epsilon_bound, design_norm)
     cost += loss_bound * optimistic_exploration(1.0, rank, loss_bound, epsilon_bound, design_norm)
     eta = math.sqrt(math.log(n_points) / (rounds * cost))
@@ -308,6 +308,9 @@ def optimistic_bound(
     4 (H beta r)² eta T; by the paper's own route, for any mu, that constant is twice as large, and 2 kappa +
     1 is 4 r + 1.
     """
+    _positive("rounds", rounds)
+    if not 1 <= n_points < math.inf:
+        raise ValueError(f"n_points = {n_points}; a set has at least one point, and finitely many")
     _nonnegative("budget", budget)
     if rates is None:
         rates = optimistic_rates(rank, n_points, loss_bound, epsilon_bound, rounds, design_norm)
@@ -339,7 +342,7 @@ def printed_optimistic_rates(
 
     ``dimension`` d, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T,
     ``least_eigenvalue`` lambda of E_mu[y y']; no exploration of an occupancy set has a positive one.
-    Raises ``ValueError`` for values that are not positive. Source: Theorem optimismmain.
+    Raises ``ValueError`` for values that are not positive, or |S| < 2. Source: Theorem optimismmain.
     """
     for name, value in (
         ("dimension", dimension),
@@ -349,6 +352,7 @@ def printed_optimistic_rates(
         ("least_eigenvalue", least_eigenvalue),
     ):
         _positive(name, value)
+    _choice(n_points)
     eta = math.sqrt(math.log(n_points) / rounds) / (2 * loss_bound * epsilon_bound * dimension)
     gamma = 2 * loss_bound**2 * (loss_bound + epsilon_bound * math.sqrt(dimension)) * eta / least_eigenvalue
     return OptimisticRates(eta, gamma)
@@ -369,7 +373,7 @@ def printed_optimistic_bound(
 
     ``dimension`` d, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta >= 1, ``rounds`` T, ``budget``
     B, ``least_eigenvalue`` lambda. Raises ``ValueError`` for values that are not positive (``budget``:
-    negative). Source: Theorem optimismmain (restated).
+    negative), or |S| < 2. Source: Theorem optimismmain (restated).
     """
     printed_optimistic_rates(dimension, n_points, loss_bound, epsilon_bound, rounds, least_eigenvalue)
     _nonnegative("budget", budget)
@@ -395,6 +399,7 @@ def confidence_radius(counts: FloatArray, episodes: int, delta: float) -> FloatA
     shape (H, S, A). Raises ``ValueError`` for a wrong shape, negative counts or delta outside (0, 1).
     Source: Lemma concentration, with the constants of Weissman et al. (2003).
     """
+    counts = np.asarray(counts, dtype=np.float64)
     visits, log_term = _visits_and_log(counts, episodes, delta, math.log(2))
     with np.errstate(divide="ignore"):
         return np.sqrt(2 * log_term / visits)
@@ -407,12 +412,13 @@ def epsilon(radius: FloatArray) -> FloatArray:
     dynamics and those of y lie in the ball; (H - h + 1), because an error made at step h is carried to the
     end. Raises ``ValueError`` for a wrong shape or a negative radius. Source: Lemma boundocdiff, corrected.
     """
+    radius = np.asarray(radius, dtype=np.float64)
     if radius.ndim != 3:
         raise ValueError(f"radius has shape {radius.shape}; it must be (H, S, A)")
     if not np.all(radius >= 0):
         raise ValueError(f"radius has the entry {radius.min()}; radii are nonnegative")
     steps_left = np.arange(radius.shape[0], 0, -1.0)[:, None, None]
-    return np.asarray(steps_left * np.minimum(2.0, 2 * radius), dtype=np.float64)
+    return np.asarray(steps_left * 2 * np.minimum(1.0, radius), dtype=np.float64)
 
 
 def beta(horizon: int) -> float:
@@ -445,6 +451,7 @@ def printed_epsilon(counts: FloatArray, episodes: int, delta: float) -> FloatArr
     shape (H, S, A). Raises ``ValueError`` as ``confidence_radius``. Source: Eq. (epsilon), Algorithm 3, line
     4.
     """
+    counts = np.asarray(counts, dtype=np.float64)
     visits, log_term = _visits_and_log(counts, episodes, delta, 1.0)
     scale = 5 * counts.shape[0]
     return np.asarray(scale * np.sqrt(log_term / np.maximum(visits, 1.0)), dtype=np.float64)
@@ -481,6 +488,11 @@ def _design_norm(rank: int, design_norm: float | None) -> float:
     if not rank * (1 - 1e-9) <= design_norm < math.inf:
         raise ValueError(f"design_norm = {design_norm}; no design has max ||y||² below the rank, {rank}")
     return design_norm
+
+
+def _choice(n_points: int) -> None:
+    if not 2 <= n_points < math.inf:
+        raise ValueError(f"n_points = {n_points}; a choice needs at least two points, and finitely many")
 
 
 def _rate_within_theorem(

@@ -74,6 +74,15 @@ def test_bad_input_is_refused(points, tolerance, message):
         g_optimal_design(points, tolerance)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_a_design_has_no_unit(scale):
+    """Squares of very small or large entries must neither vanish nor overflow."""
+    points = np.random.default_rng(0).standard_normal((10, 3))
+    here, there = g_optimal_design(points), g_optimal_design(scale * points)
+    np.testing.assert_allclose(there.weights, here.weights, atol=1e-9)
+    np.testing.assert_allclose((scale * points) @ there.whitening, points @ here.whitening, rtol=1e-6)
+
+
 def test_no_lambda_for_occupancy_measures():
     """Why the paper's lambda is replaced: on points with ||y||_1 = H the least eigenvalue is at most H/d."""
     rng = np.random.default_rng(0)

@@ -89,7 +89,15 @@ def test_a_constant_loss_is_learned():
         ({"rates": theory.OptimisticRates(0.1, 0.0)}, r"gamma = 0\.0"),
         ({"rates": theory.OptimisticRates(0.1, 1.5)}, r"gamma = 1\.5"),
         ({"rates": None, "rounds": 3}, r"gamma = .* rounds = 3; it must be <= 1/2 \(rounds >= "),
+        ({"rounds": 0}, "rounds = 0"),
+        ({"loss_bound": np.inf}, "loss_bound = inf"),
+        ({"loss_bound": np.nan}, "loss_bound = nan"),
+        ({"epsilon_bound": -1.0}, r"epsilon_bound = -1\.0"),
+        ({"epsilon_bound": np.nan}, "epsilon_bound = nan"),
         ({"design": g_optimal_design(np.eye(4)[:3])}, "design has 3 weights for 4 points"),
+        ({"design": g_optimal_design(np.eye(4)[:, :3] + 1)}, "design has d = 3, points d = 4"),
+        ({"design": g_optimal_design(2 * POINTS)}, "design is of other points"),
+        ({"design": g_optimal_design(np.eye(4))}, "design is of other points"),
         ({"points": np.zeros((2, 4))}, "points are all zero"),
     ],
 )
@@ -117,6 +125,16 @@ def test_bad_observations_change_nothing(rng, observation, message):
     np.testing.assert_array_equal(played.probabilities, before)
     record = played.update(1.0, y, np.zeros(4))
     assert record.round == 1
+
+
+def test_what_it_hands_out_cannot_be_changed(rng):
+    mine = POINTS.copy()
+    played = learner(points=mine)
+    mine[:] = 99.0
+    np.testing.assert_array_equal(played.points, POINTS)
+    for array in (played.predict(rng), played.probabilities):
+        with pytest.raises(ValueError, match="read-only"):
+            array[:] = 0.0
 
 
 def test_update_needs_predict():

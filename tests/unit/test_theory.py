@@ -136,6 +136,9 @@ def test_the_radius_holds():
     [
         (lambda: theory.rho(-1.0), r"z = -1\.0"),
         (lambda: theory.rho_conjugate(1.0), r"z = 1\.0"),
+        (lambda: theory.rho(math.inf), "z = inf"),
+        (lambda: theory.rho_conjugate(-math.inf), "z = -inf"),
+        (lambda: theory.bregman_from_center(-3.0, 0.5), r"theta = -3\.0"),
         (lambda: theory.bregman_from_center(3.0, 0.0), r"gamma = 0\.0"),
         (lambda: theory.loss_range(1.0, 2.0), r"baseline = 2\.0"),
         (lambda: theory.eta0(0, 3.0, 1.0, 10), "dimension = 0"),
@@ -148,6 +151,10 @@ def test_the_radius_holds():
         (lambda: theory.rate_credit(0.0, 1.0, 1.0), r"previous_rate = 0\.0"),
         (lambda: theory.rate_ceiling(0.0, 1, 10, 1.0), r"eta0 = 0\.0"),
         (lambda: theory.optimistic_rates(3, 1, 1.0, 0.1, 1000), "n_points = 1"),
+        (lambda: theory.optimistic_rates(3, math.nan, 1.0, 0.1, 1000), "n_points = nan"),
+        (lambda: theory.optimistic_bound(3, 0, 1.0, 0.1, 1000, rates=(0.1, 0.9)), "n_points = 0"),
+        (lambda: theory.optimistic_bound(3, 9, 1.0, 0.1, -5, rates=(0.1, 0.9)), "rounds = -5"),
+        (lambda: theory.printed_optimistic_rates(3, 1, 1.0, 1.0, 10, 0.1), "n_points = 1"),
         (lambda: theory.optimistic_rates(3, 9, 1.0, 0.1, 2), r"gamma = .* rounds = 2"),
         (lambda: theory.optimistic_rates(3, 9, 1.0, 0.1, 1000, 2.0), r"design_norm = 2\.0"),
         (

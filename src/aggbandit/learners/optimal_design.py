@@ -33,9 +33,10 @@ def g_optimal_design(points: FloatArray, tolerance: float = 0.01) -> OptimalDesi
 
     By Kiefer and Wolfowitz it is the design that maximises det M: Frank-Wolfe steps with away steps, each
     with its exact step length, in the span of the set. ``points``, shape (N, d). Raises ``ValueError`` when
-    the points are not a finite array of that shape, are all zero, or the tolerance is not positive.
-    Source: Kiefer and Wolfowitz (1960); Todd, Minimum-Volume Ellipsoids (2016), chapter 3. The paper's
-    lambda > 0 needs a set that spans the space; this does not.
+    the points are not a finite array of that shape, are all zero, or the tolerance is not positive, and
+    ``ArithmeticError`` when rounding keeps the tolerance from being met. Source: Kiefer and Wolfowitz
+    (1960); Todd, Minimum-Volume Ellipsoids (2016), chapter 3. The paper's lambda > 0 needs a set that spans
+    the space; this does not.
     """
     points = np.asarray(points, dtype=np.float64)
     if points.ndim != 2 or points.size == 0:
@@ -45,6 +46,10 @@ def g_optimal_design(points: FloatArray, tolerance: float = 0.01) -> OptimalDesi
         raise ValueError(f"points[{place[0]}, {place[1]}] = {points[place]}; every entry must be finite")
     if not tolerance > 0:
         raise ValueError(f"tolerance = {tolerance}; it must be positive")
+    scale = float(np.abs(points).max())  # a design has no unit: squares shall neither over- nor underflow
+    if scale == 0:
+        raise ValueError("points are all zero; they measure nothing")
+    points = points / scale
     span, rank = _span(points)
     coordinates = points @ span
     weights = np.full(len(points), 1 / len(points))
@@ -54,7 +59,7 @@ def g_optimal_design(points: FloatArray, tolerance: float = 0.01) -> OptimalDesi
         worst = int(norms.argmax())
         if norms[worst] <= (1 + tolerance) * rank:
             root = np.linalg.cholesky(moment)
-            whitening = np.linalg.solve(root, span.T).T
+            whitening = np.linalg.solve(root, span.T).T / scale
             return OptimalDesign(weights, rank, float(norms[worst]), whitening, iteration)
         best = int(np.where(weights > 0, norms, np.inf).argmin())
         if norms[worst] - rank >= rank - norms[best]:
@@ -73,9 +78,7 @@ def g_optimal_design(points: FloatArray, tolerance: float = 0.01) -> OptimalDesi
 def _span(points: FloatArray) -> tuple[FloatArray, int]:
     """An orthonormal basis of the span of the points, shape (d, r), and r."""
     _, singular, rows = np.linalg.svd(points, full_matrices=False)
-    rank = int((singular > RANK_TOLERANCE * singular[0]).sum()) if singular[0] > 0 else 0
-    if rank == 0:
-        raise ValueError("points are all zero; they measure nothing")
+    rank = int((singular > RANK_TOLERANCE * singular[0]).sum())
     return np.asarray(rows[:rank].T, dtype=np.float64), rank
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, read_only
 from aggbandit.learners.increasing_rates import check_observation
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
 
@@ -58,26 +58,49 @@ class OptimisticEXP2:
         design: OptimalDesign | None = None,
     ) -> None:
         self.design = g_optimal_design(points) if design is None else design
-        self.points: FloatArray = np.array(points, dtype=np.float64)
+        self.points: FloatArray = read_only(points)
         self.rank = self.design.rank
         self.rounds = rounds
         self.loss_bound = float(loss_bound)
         self.epsilon_bound = float(epsilon_bound)
+        if not (self.rounds > 0 and np.isfinite(self.rounds)):
+            raise ValueError(f"rounds = {rounds}; it must be positive and finite")
+        if not (self.loss_bound > 0 and np.isfinite(self.loss_bound)):
+            raise ValueError(f"loss_bound = {loss_bound}; it must be positive and finite")
+        if not (self.epsilon_bound >= 0 and np.isfinite(self.epsilon_bound)):
+            raise ValueError(f"epsilon_bound = {epsilon_bound}; it must be nonnegative and finite")
         longest = float(np.abs(self.points).sum(axis=1).max())
-        if longest > loss_bound * (1 + 1e-9):
+        if longest > self.loss_bound * (1 + 1e-9):
             raise ValueError(f"a point has ||y||_1 = {longest}; it must be at most loss_bound = {loss_bound}")
-        if len(self.design.weights) != len(self.points):
-            raise ValueError(f"design has {len(self.design.weights)} weights for {len(self.points)} points")
+        self._coordinates = self._whitened()
         self.eta, self.gamma = self._theorem_rates() if rates is None else rates
         if not (self.eta > 0 and np.isfinite(self.eta)):
             raise ValueError(f"eta = {self.eta}; a learning rate must be positive and finite")
         if not 0 < self.gamma <= 1:
             raise ValueError(f"gamma = {self.gamma}; a share of exploration must lie in (0, 1]")
         self.round = 1
-        self._coordinates = self.points @ self.design.whitening
         self._log_weights = np.zeros(len(self.points))
         self._played: int | None = None
         self._probabilities = self._mix()
+
+    def _whitened(self) -> FloatArray:
+        """The points in the design's coordinates, in which its moment is the identity, shape (N, r)."""
+        design, points = self.design, self.points
+        if len(design.weights) != len(points):
+            raise ValueError(f"design has {len(design.weights)} weights for {len(points)} points")
+        if len(design.whitening) != points.shape[1]:
+            raise ValueError(f"design has d = {len(design.whitening)}, points d = {points.shape[1]}")
+        coordinates: FloatArray = points @ design.whitening
+        moment = coordinates.T @ (design.weights[:, None] * coordinates)
+        largest = float((coordinates**2).sum(axis=1).max())
+        if not (
+            np.allclose(moment, np.eye(design.rank), atol=1e-3)
+            and np.isclose(largest, design.largest_norm, rtol=1e-3)
+        ):
+            raise ValueError(
+                f"design is of other points: largest_norm = {design.largest_norm:.6g}, here {largest:.6g}"
+            )
+        return coordinates
 
     def _theorem_rates(self) -> theory.OptimisticRates:
         return theory.optimistic_rates(
@@ -91,7 +114,9 @@ class OptimisticEXP2:
 
     def _mix(self) -> FloatArray:
         """Line 4: q_t = (1 - gamma) p_t + gamma mu."""
-        return (1 - self.gamma) * self.weights + self.gamma * self.design.weights
+        mixed = (1 - self.gamma) * self.weights + self.gamma * self.design.weights
+        mixed.setflags(write=False)
+        return mixed
 
     @property
     def weights(self) -> FloatArray:

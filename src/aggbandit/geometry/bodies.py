@@ -159,7 +159,9 @@ def known_occupancy_polytope(mdp: FiniteHorizonMDP) -> Polytope:
 
     The coordinates are those of `occupancy_coordinates(mdp)`, whose methods lead to tables [h,s,a,s']
     and back. With H steps, R reachable pairs (h,s) and A actions: D = R A, n = R (A - 1), theta = R A.
-    Raises `ValueError` if there is a single action: the set is then one point.
+    Raises `ValueError` if there is a single action: the set is then one point; and if a state can be
+    reached, but with probability below about 1e-10 only: the set is then flat in double precision (put
+    exact zeros where transitions are impossible).
 
     `mdp` is the known world. Source: Section 2 (occupancy measures), Eq. (omset), for fixed dynamics.
     """

@@ -72,7 +72,8 @@ def test_every_pin_is_exact_and_names_no_host() -> None:
         for pin in lines:
             assert pin.url is None, name
             assert version(pin)
-    assert "://" not in (ROOT / "constraints.txt").read_text()
+    for lock in ("constraints.txt", "book/_tools/package-lock.json", "book/_tools/.npmrc"):
+        assert "://" not in (ROOT / lock).read_text(), lock
 
 
 def test_several_pins_of_a_package_never_apply_together() -> None:

@@ -360,7 +360,8 @@ class DistortedBandit:
     makes constant ones at no cost); ``adversary`` who moves the hand; ``decision_set`` S: a polytope, or a
     finite set as an array of shape (N, d); ``loss_bound`` H, with ||y||_1 <= H on S and l_t·y in [0, H];
     ``sampler`` how z_hat is drawn with mean z, by default z itself. Raises ``ValueError`` naming the first
-    entry that is out of range. Source: Section 3.2.
+    entry that is out of range, ``TypeError`` when ``decision_set`` is neither an array nor a ``Body``.
+    Source: Section 3.2.
     """
 
     losses: FloatArray
@@ -384,15 +385,7 @@ class DistortedBandit:
         _refuse("epsilons", epsilons, ~((epsilons >= 0) & np.isfinite(epsilons)), "eps >= 0, finite")
         object.__setattr__(self, "losses", losses)
         object.__setattr__(self, "epsilons", epsilons)
-        if isinstance(self.decision_set, np.ndarray) and (
-            self.decision_set.ndim != 2
-            or self.decision_set.shape[1] != losses.shape[1]
-            or len(self.decision_set) == 0
-        ):
-            raise ValueError(
-                f"decision_set has shape {self.decision_set.shape};"
-                f" points must be (N, {losses.shape[1]}), N >= 1"
-            )
+        _check_decision_set(self.decision_set, losses.shape[1])
 
     @property
     def beta(self) -> float:
@@ -482,6 +475,22 @@ class DistortedBandit:
                 f"round {t}: the loss l·z_hat = {value} is outside [0, H] = [0, {self.loss_bound}]"
             )
         return value
+
+
+def _check_decision_set(decision_set: Body | FloatArray, dimension: int) -> None:
+    """Refuse what is neither a finite set of points in R^d nor a body with the two methods of the game."""
+    if isinstance(decision_set, np.ndarray):
+        if decision_set.ndim != 2 or decision_set.shape[1] != dimension or len(decision_set) == 0:
+            raise ValueError(
+                f"decision_set has shape {decision_set.shape}; points must be (N, {dimension}), N >= 1"
+            )
+        return
+    missing = [name for name in ("contains", "minimize") if not callable(getattr(decision_set, name, None))]
+    if missing:
+        raise TypeError(
+            f"decision_set is a {type(decision_set).__name__} without {' and '.join(missing)};"
+            f" it must be an array of points, shape (N, {dimension}), or a body with contains and minimize"
+        )
 
 
 def _refuse(name: str, table: FloatArray, wrong: NDArray[np.bool_], rule: str) -> None:

@@ -192,6 +192,26 @@ def test_bad_games_are_refused(change, message):
         DistortedBandit(**{**fields, **change})
 
 
+@dataclass(frozen=True)
+class OnlyContains:
+    def contains(self, x, tolerance):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("decision_set", "message"),
+    [
+        ([[1, 0, 0], [0, 1, 0]], "decision_set is a list without contains and minimize; it must be an array"),
+        (None, "decision_set is a NoneType without contains and minimize"),
+        (OnlyContains(), "decision_set is a OnlyContains without minimize"),
+        (SimpleNamespace(contains=True, minimize=len), "decision_set is a SimpleNamespace without contains"),
+    ],
+)
+def test_what_is_no_decision_set_is_refused(decision_set, message):
+    with pytest.raises(TypeError, match=message):
+        DistortedBandit(np.zeros((2, 3)), np.zeros((2, 3)), Undistorted(), decision_set, 1.0)
+
+
 # --- how far a hand can be moved ----------------------------------------------------------------------------
 
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, IntArray
+from aggbandit._arrays import FloatArray, IntArray, check_positive_int
 from aggbandit.distorted import DistortedBandit, DrawArm, Freezing, Undistorted, View
 from aggbandit.geometry.bodies import simplex
 from aggbandit.learners.increasing_rates import RateSchedule
@@ -60,10 +60,11 @@ class FreezingGame:
     decoy: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise ValueError(f"rounds = {self.rounds}; a game has at least one")
+        check_positive_int("rounds", self.rounds)
         if not 0 < self.change < 0.5:
             raise ValueError(f"change = {self.change}; arm 1 is best in hindsight only for 0 < change < 1/2")
+        if self.change_round < 1:
+            raise ValueError(f"change * rounds = {self.change * self.rounds:.6g}; it must be at least 1")
         if not 0 < self.gap <= 1:
             raise ValueError(f"gap = {self.gap}; the losses 1/2 ± gap/2 lie in [0, 1] only for 0 < gap <= 1")
         if not (self.epsilon >= 0 and math.isfinite(self.epsilon)):
@@ -83,7 +84,7 @@ class FreezingGame:
         """How many rounds are frozen: floor((B - D)/e²), as many as remain at most; none when e = 0."""
         if self.epsilon == 0:
             return 0
-        affordable = (self.budget - self.decoy) / self.epsilon**2 * (1 + 1e-12)
+        affordable = (self.budget - self.decoy) / self.epsilon / self.epsilon * (1 + 1e-12)
         return int(min(affordable, self.rounds - self.change_round))
 
     def losses(self) -> FloatArray:
@@ -167,8 +168,9 @@ def play_freezing(
     ``eta0`` is the first rate, ``schedule`` how it goes on, ``baseline`` b what is subtracted from every
     loss. ``rng`` gives, for blocks of 4096 rounds, first the signs of the directions, then the uniforms of
     the arms, both shape (block, N). The result is looked at ``n_looks`` times. Raises ``ValueError`` for a
-    rate that is not positive or exceeds ``theory.eta0_cap``, or a number that is not positive. Source:
-    Algorithm 2 with R = -log p - log(1-p).
+    rate that is not positive or exceeds ``theory.eta0_cap``, or a number that is not positive; ``rng`` has
+    not been used then. ``schedule`` is asked in the first round and where eps_t > 0: elsewhere its rate must
+    stay what it was. Source: Algorithm 2 with R = -log p - log(1-p).
     """
     return play_contests([(game, schedule)], eta0, n_seeds, rng, baseline, n_looks)[0]
 
@@ -185,13 +187,13 @@ def play_contests(
 
     The games differ in what the adversary does only: ``rounds``, ``change`` and ``gap`` agree. ``eta0``,
     ``n_seeds``, ``rng``, ``baseline`` and ``n_looks`` are as in ``play_freezing``, and so is each of the
-    histories returned, one a contest: the coins do not depend on who else plays. Raises ``ValueError`` as
-    ``play_freezing``, and for no contests or games that differ in more. Source: Algorithm 2.
+    histories returned, one a contest: the coins do not depend on who else plays. A schedule with a memory
+    must not be in two contests. Raises ``ValueError`` as ``play_freezing``, and for no contests or games that
+    differ in more. Source: Algorithm 2.
     """
-    if n_seeds < 1 or n_looks < 1:
-        raise ValueError(f"n_seeds = {n_seeds}, n_looks = {n_looks}; both must be at least 1")
-    if not contests:
-        raise ValueError("contests is empty; there is nothing to play")
+    check_positive_int("n_seeds", n_seeds)
+    check_positive_int("n_looks", n_looks)
+    _check_contests(contests, eta0, baseline)
     rounds = contests[0][0].rounds
 
     def draws() -> Iterator[tuple[FloatArray, FloatArray]]:
@@ -200,8 +202,8 @@ def play_contests(
             signs: FloatArray = np.where(rng.integers(0, 2, size=shape) == 1, 1.0, -1.0)
             yield signs, rng.random(shape)
 
-    looks = np.unique(np.linspace(0, rounds, n_looks + 1).round().astype(np.int64)[1:])
-    return _play(contests, eta0, baseline, draws(), n_seeds, looks)
+    looks = np.unique(np.linspace(0, rounds, n_looks + 1).round().astype(np.int64))
+    return _play(contests, eta0, baseline, draws(), n_seeds, looks[looks > 0])
 
 
 def replay_freezing(
@@ -216,12 +218,36 @@ def replay_freezing(
 
     ``signs`` of y - x in its first coordinate, +1 or -1, and ``uniforms`` of the arms, both shape (T, N);
     ``eta0``, ``schedule`` and ``baseline`` as in ``play_freezing``. Raises ``ValueError`` for another shape
-    or rate. Source: Algorithm 2 with R = -log p - log(1-p).
+    or rate, signs that are none, or uniforms outside [0, 1]. Source: Algorithm 2 with R = -log p - log(1-p).
     """
-    if signs.shape != uniforms.shape or signs.ndim != 2 or len(signs) != game.rounds:
+    signs, uniforms = np.asarray(signs, dtype=np.float64), np.asarray(uniforms, dtype=np.float64)
+    if signs.shape != uniforms.shape or signs.ndim != 2 or len(signs) != game.rounds or not signs.size:
         raise ValueError(f"signs {signs.shape}, uniforms {uniforms.shape}; both must be ({game.rounds}, N)")
+    for name, values, fine, rule in (
+        ("signs", signs, np.abs(signs) == 1, "+1 or -1"),
+        ("uniforms", uniforms, (uniforms >= 0) & (uniforms <= 1), "in [0, 1]"),
+    ):
+        if not fine.all():
+            t, i = np.argwhere(~fine)[0]
+            raise ValueError(f"{name}[{t}, {i}] = {values[t, i]}; every entry must be {rule}")
+    _check_contests([(game, schedule)], eta0, baseline)
     looks = np.arange(1, game.rounds + 1)
     return _play([(game, schedule)], eta0, baseline, iter([(signs, uniforms)]), signs.shape[1], looks)[0]
+
+
+def _check_contests(
+    contests: Sequence[tuple[FreezingGame, RateSchedule]], eta0: float, baseline: float
+) -> None:
+    """Raise ValueError unless these contests can be played together."""
+    if not contests:
+        raise ValueError("contests is empty; there is nothing to play")
+    cap = theory.eta0_cap(1, 1.0, baseline)
+    if not 0 < eta0 <= cap:
+        raise ValueError(f"eta0 = {eta0}; it must lie in (0, {cap}], the cap for baseline {baseline}")
+    game = contests[0][0]
+    for other, _ in contests:
+        if (other.rounds, other.change, other.gap) != (game.rounds, game.change, game.gap):
+            raise ValueError(f"{other} and {game} differ in more than the perturbations")
 
 
 def _play(
@@ -232,13 +258,7 @@ def _play(
     n_seeds: int,
     looks: IntArray,
 ) -> list[FreezingHistory]:
-    cap = theory.eta0_cap(1, 1.0, baseline)
-    if not 0 < eta0 <= cap:
-        raise ValueError(f"eta0 = {eta0}; it must lie in (0, {cap}], the cap for baseline {baseline}")
     game = contests[0][0]
-    for other, _ in contests:
-        if (other.rounds, other.change, other.gap) != (game.rounds, game.change, game.gap):
-            raise ValueError(f"{other} and {game} differ in more than the perturbations")
     shape = (len(contests), n_seeds)
     epsilons = np.stack([other.perturbations() for other, _ in contests], axis=1)
     distorted = epsilons.max(axis=1) > 0
@@ -255,24 +275,29 @@ def _play(
         for sign, uniform in zip(signs, uniforms, strict=True):
             # What arm 2 loses more than arm 1.
             excess = -game.gap if t < game.change_round else game.gap
-            # Lines 4 and 5: the ellipsoid is {p - 1/stretch, p + 1/stretch}.
-            stretch = np.sqrt(s * (2 + s))
-            radius = shown = 1 / stretch
+            # Lines 4 and 5: the ellipsoid is {p - 1/stretch, p + 1/stretch}, and signed is ± stretch.
+            span = 2 + s
+            signed = sign * np.sqrt(s * span)
+            trial = 1 / signed
             if distorted[t] and t >= game.change_round:
-                shown = np.maximum(radius - epsilons[t][:, None] / 2, 0.0)
-                hidden += 1 - shown / radius
+                left = np.maximum(1 - epsilons[t][:, None] / 2 * np.abs(signed), 0.0)
+                hidden += 1 - left
+                trial *= left
             # Line 9. Without a perturbation a schedule stays where it is.
             if distorted[t] or t == 0:
                 for i, (_, schedule) in enumerate(contests):
+                    if epsilons[t, i] == 0 and t > 0:
+                        continue
                     rate = schedule.next_rate(float(eta[i, 0]), eta0, 1, float(epsilons[t, i]))
                     eta[i] = rate.eta
                     n_clipped[i] += rate.clipped
-            z = 2 / (2 - w + s) + sign * shown
+            z = 2 / (span - w) + trial
             paid = excess * (uniform >= z)
             regret += paid
-            pseudo_regret += excess - excess * z
+            pseudo_regret += excess * (1 - z)
             # Line 8 along the slice: l~(1) - l~(2) = (L - b) R''(p) (y - p), with R''(p) (y - p) = ± stretch.
-            w -= (eta * sign) * (paid + (0.5 - excess / 2 - baseline)) * stretch
+            paid += 0.5 - excess / 2 - baseline
+            w -= eta * paid * signed
             s = np.sqrt(w * w + 4)  # line 10
             t += 1
             if t == looks[look]:

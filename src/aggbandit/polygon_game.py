@@ -9,13 +9,13 @@ playing one seed at a time is slow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, IntArray
+from aggbandit._arrays import BoolArray, FloatArray, IntArray, check_positive_int, read_only
 from aggbandit.geometry.barrier import LogBarrier
 from aggbandit.geometry.bodies import regular_polygon, simplex
 from aggbandit.geometry.polytope import Polytope
@@ -97,18 +97,19 @@ class PolygonGame:
 
     def __post_init__(self) -> None:
         for name in ("losses", "epsilons"):
-            table = getattr(self, name)
-            if table.ndim != 2 or table.shape != (len(self.losses), self.body.A.shape[1]) or not len(table):
+            table = read_only(getattr(self, name))
+            object.__setattr__(self, name, table)
+            if table.ndim != 2 or table.shape != (self.rounds, self.body.A.shape[1]) or not len(table):
                 raise ValueError(f"{name} has shape {table.shape}; it must be (T, {self.body.A.shape[1]})")
             if not (table.min() >= 0 and np.isfinite(table).all()):
                 raise ValueError(f"{name} has the entry {table.min()}; all must be nonnegative and finite")
         if self.losses.max() > 1:
             raise ValueError(f"losses has the entry {self.losses.max()}; the game needs ||l||_inf <= 1")
-        corners = self.body.vertices()
         if self.body.dimension != 2:
             raise ValueError(
                 f"body has dimension {self.body.dimension}; it must be a polygon, of dimension 2"
             )
+        corners = self.body.vertices()
         if corners.min() < -1e-12:
             raise ValueError(f"body has a corner with the entry {corners.min()}; the game needs y >= 0")
 
@@ -127,6 +128,10 @@ class PolygonGame:
         corners = self.body.vertices()
         best: FloatArray = corners[np.argmin(corners @ self.losses.sum(axis=0))]
         return best
+
+
+Contest = tuple[PolygonGame, float, IncreasingRate | ConstantRate]
+"""A game, the first rate eta_0, and the schedule it is played with."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,12 +167,31 @@ def play_polygon(
     ``ValueError`` for a rate that is not positive or exceeds ``theory.eta0_cap``, or a number that is not
     positive. Source: Algorithm 2.
     """
-    if n_seeds < 1 or n_looks < 1:
-        raise ValueError(f"n_seeds = {n_seeds}, n_looks = {n_looks}; both must be at least 1")
-    angles = rng.uniform(0, 2 * np.pi, size=(game.rounds, n_seeds))
+    return play_polygons([(game, eta0, schedule)], n_seeds, rng, baseline, n_looks)[0]
+
+
+def play_polygons(
+    contests: Sequence[Contest],
+    n_seeds: int,
+    rng: np.random.Generator,
+    baseline: float = 0.0,
+    n_looks: int = 1,
+) -> list[PolygonHistory]:
+    """Play several ``contests``, each a game, an eta_0 and a schedule, at once and with the same coins.
+
+    The games differ in what the adversary does only: ``body`` is the same object, and the losses agree.
+    ``n_seeds``, ``rng``, ``baseline`` and ``n_looks`` are as in ``play_polygon``, and so is each of the
+    histories returned, one a contest. Raises ``ValueError`` as ``play_polygon``, and for no contests or games
+    that differ in more; ``rng`` has not been used then. Source: Algorithm 2.
+    """
+    check_positive_int("n_seeds", n_seeds)
+    check_positive_int("n_looks", n_looks)
+    _check_contests(contests, baseline)
+    rounds = contests[0][0].rounds
+    angles = rng.uniform(0, 2 * np.pi, size=(rounds, n_seeds))
     directions = np.stack([np.cos(angles), np.sin(angles)], axis=-1)
-    looks = np.unique(np.linspace(0, game.rounds, n_looks + 1).round().astype(np.int64)[1:])
-    return replay_polygon(game, eta0, schedule, directions, baseline, looks)
+    looks = np.unique(np.linspace(0, rounds, n_looks + 1).round().astype(np.int64))
+    return _play(contests, directions, baseline, looks[looks > 0])
 
 
 def replay_polygon(
@@ -181,71 +205,110 @@ def replay_polygon(
     """Play ``game`` with given directions.
 
     ``directions`` u_t, unit vectors, shape (T, N, 2): y = x + W L^{-T} u where W is the body's basis and
-    L L^T = W^T H W. ``eta0``,
-    ``schedule`` and ``baseline`` are as in ``play_polygon``; ``looks`` are the rounds after which the
-    state is kept. Raises ``ValueError`` as ``play_polygon``. Source: Algorithm 2.
+    L L^T = W^T H W. ``eta0``, ``schedule`` and ``baseline`` are as in ``play_polygon``; ``looks`` are the
+    rounds after which the state is kept, increasing, from 1 to T. Raises ``ValueError`` as ``play_polygon``,
+    and for directions or looks that are not of this kind. Source: Algorithm 2.
     """
-    cap = theory.eta0_cap(2, game.loss_bound, baseline)
-    if not 0 < eta0 <= cap * (1 + 1e-12):
-        raise ValueError(f"eta0 = {eta0}; it must lie in (0, {cap:.6g}], the cap for baseline {baseline}")
-    if directions.shape[::2] != (game.rounds, 2):
+    directions, looks = np.asarray(directions, dtype=np.float64), np.asarray(looks)
+    if directions.ndim != 3 or directions.shape[::2] != (game.rounds, 2) or not directions.shape[1]:
         raise ValueError(f"directions has shape {directions.shape}; it must be ({game.rounds}, N, 2)")
-    n_seeds = directions.shape[1]
+    length: FloatArray = np.sqrt((directions**2).sum(axis=-1))
+    unit: BoolArray = np.abs(length - 1) < 1e-6
+    if not unit.all():
+        t, i = np.argwhere(~unit)[0]
+        raise ValueError(f"directions[{t}, {i}] has length {length[t, i]:.6g}; it must be a unit vector")
+    if looks.ndim != 1 or not looks.size or np.diff(looks, prepend=0, append=game.rounds + 1).min() < 1:
+        raise ValueError(f"looks = {looks.tolist()}; they must increase, from 1 to {game.rounds} at most")
+    contests = [(game, eta0, schedule)]
+    _check_contests(contests, baseline)
+    return _play(contests, directions, baseline, looks)[0]
+
+
+def _check_contests(contests: Sequence[Contest], baseline: float) -> None:
+    """Raise ValueError unless these contests can be played together."""
+    if not contests:
+        raise ValueError("contests is empty; there is nothing to play")
+    game = contests[0][0]
+    cap = theory.eta0_cap(2, game.loss_bound, baseline)
+    for i, (other, eta0, schedule) in enumerate(contests):
+        if not 0 < eta0 <= cap * (1 + 1e-12):
+            raise ValueError(f"eta0 = {eta0}; it must lie in (0, {cap:.6g}], the cap for baseline {baseline}")
+        if not isinstance(schedule, (IncreasingRate, ConstantRate)):
+            raise ValueError(f"schedule is {schedule!r}; it must be an IncreasingRate or a ConstantRate")
+        if other.body is not game.body or not np.array_equal(other.losses, game.losses):
+            raise ValueError(f"contests[{i}] and contests[0] differ in body or losses; they must agree there")
+
+
+def _play(
+    contests: Sequence[Contest], directions: FloatArray, baseline: float, looks: IntArray
+) -> list[PolygonHistory]:
+    game, n_seeds = contests[0][0], directions.shape[1]
     newton = _Newton(game.body)
     best, loss_bound = game.best_corner(), game.loss_bound
-    v = np.zeros((n_seeds, 2))
+    # One row for each contest and seed.
+    parts = [slice(i * n_seeds, (i + 1) * n_seeds) for i in range(len(contests))]
+    n_rows = len(contests) * n_seeds
+    v = np.zeros((n_rows, 2))
     x, hessian = newton.point(v), newton.hessian(v)
-    dual = np.zeros((n_seeds, 2))
-    eta = np.full(n_seeds, eta0)
-    regret, spent = np.zeros(n_seeds), np.zeros(n_seeds)
-    xs, etas, regrets = [], [], []
-    n_clipped, n_distorted = 0, 0
+    dual = np.zeros((n_rows, 2))
+    eta = np.repeat([float(eta0) for _, eta0, _ in contests], n_seeds)
+    for part, (_, eta0, schedule) in zip(parts, contests, strict=True):
+        eta[part] = _next_rates(schedule, eta[part], eta0, np.zeros(n_seeds))[0]
+    regret, spent = np.zeros(n_rows), np.zeros(n_rows)
+    kept_x, kept_eta, kept_regret = [], [], []
+    n_clipped, n_distorted = np.zeros(len(contests)), np.zeros(len(contests))
     wanted = set(looks.tolist())
-    for t in range(game.rounds):
-        loss, epsilon = game.losses[t], game.epsilons[t]
+    distorted = [other.epsilons.max(axis=1) > 0 for other, _, _ in contests]
+    for t, loss in enumerate(game.losses):
         # Lines 4 and 5: with H = [[a, b], [b, c]] = L L^T.
         a, b, c = hessian
         first = np.sqrt(a)
         lower = b / first
         second = np.sqrt(c - lower * lower)
-        u0, u1 = directions[t].T
+        u0, u1 = np.concatenate([directions[t]] * len(contests)).T
         step = np.empty_like(v)
         step[:, 1] = u1 / second
         step[:, 0] = (u0 - lower * step[:, 1]) / first
-        y = newton.point(v + step)
-        z = y
-        z_epsilon = np.zeros(n_seeds)
-        if epsilon.any():
-            z = _moved(y, game.move(x, y, loss), epsilon, loss_bound)
-            z_epsilon = z @ epsilon
-            spent += z_epsilon**2
+        z = y = newton.point(v + step)
+        for i, (part, (other, eta0, schedule)) in enumerate(zip(parts, contests, strict=True)):
+            if not distorted[i][t]:
+                continue
+            z = z.copy() if z is y else z
+            epsilon = other.epsilons[t]
+            z[part] = _moved(y[part], other.move(x[part], y[part], loss), epsilon, loss_bound)
+            z_epsilon = z[part] @ epsilon
+            spent[part] += z_epsilon**2
+            # Line 9. Without a perturbation a rate stays what it is.
+            eta[part], clipped = _next_rates(schedule, eta[part], eta0, z_epsilon)
+            n_clipped[i] += clipped.sum()
+            n_distorted[i] += (z_epsilon > 0).sum()
         # Line 8.
         values = z @ loss
         weight = 2 * (values - baseline)
         estimate = np.stack([a * step[:, 0] + b * step[:, 1], b * step[:, 0] + c * step[:, 1]], axis=1)
         estimate *= weight[:, None]
-        # Line 9.
-        eta, clipped = _next_rates(schedule, eta, eta0, z_epsilon)
-        n_clipped += int(clipped.sum())
-        n_distorted += int((z_epsilon > 0).sum())
         # Line 10. At x the gradient of R cancels the old dual, so the first Newton step is known.
-        dual = dual + eta[:, None] * estimate
+        dual += eta[:, None] * estimate
         scale = eta * weight
         v, hessian = newton.minimize(dual, v, -scale[:, None] * step, np.abs(scale))
         x = newton.point(v)
         regret += values - best @ loss
         if t + 1 in wanted:
-            xs.append(x)
-            etas.append(eta)
-            regrets.append(regret.copy())
-    return PolygonHistory(
-        at=looks,
-        x=np.array(xs),
-        eta=np.array(etas),
-        regret=np.array(regrets),
-        spent=spent,
-        clipped=n_clipped / max(n_distorted, 1),
-    )
+            kept_x.append(x)
+            kept_eta.append(eta.copy())
+            kept_regret.append(regret.copy())
+    xs, etas, regrets = np.array(kept_x), np.array(kept_eta), np.array(kept_regret)
+    return [
+        PolygonHistory(
+            at=looks,
+            x=xs[:, part],
+            eta=etas[:, part],
+            regret=regrets[:, part],
+            spent=spent[part],
+            clipped=float(n_clipped[i] / max(n_distorted[i], 1)),
+        )
+        for i, part in enumerate(parts)
+    ]
 
 
 def _moved(y: FloatArray, target: FloatArray, epsilon: FloatArray, loss_bound: float) -> FloatArray:

@@ -47,6 +47,7 @@ def test_the_budget_is_kept():
     np.testing.assert_allclose((game.epsilons()[:, 0] ** 2).sum(), 1.0)
     assert FreezingGame(100, epsilon=1e-6).frozen_rounds == 64
     assert FreezingGame(100).frozen_rounds == 0
+    assert FreezingGame(100, epsilon=1e-200).frozen_rounds == 64
     decoyed = FreezingGame(10_000, epsilon=0.05, budget=1.0, decoy=0.25)
     assert decoyed.frozen_rounds == 300
     np.testing.assert_allclose((decoyed.epsilons()[:1800, 0] ** 2).sum(), 0.25)
@@ -92,16 +93,33 @@ def test_reproducible_and_looked_at_as_often_as_wished():
     np.testing.assert_array_equal(second.at, np.arange(50, 501, 50))
     np.testing.assert_array_equal(first.p[49::50], second.p)
     assert 0 < first.hidden.min() <= game.frozen_rounds / 500
+    # Looking more often than there are rounds is looking after every round.
+    often = play_freezing(game, 0.05, IncreasingRate(), 3, np.random.default_rng(7), n_looks=5000)
+    np.testing.assert_array_equal(often.at, first.at)
+    np.testing.assert_array_equal(often.p, first.p)
+
+
+def test_a_refusal_leaves_the_coins_alone():
+    rng = np.random.default_rng(8)
+    before = rng.bit_generator.state
+    game = FreezingGame(10)
+    for contests, eta0 in (([(game, ConstantRate())], 5.0), ([], 0.1)):
+        with pytest.raises(ValueError, match=r"eta0|empty"):
+            play_contests(contests, eta0, 2, rng)
+    assert rng.bit_generator.state == before
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"rounds": 0}, "rounds = 0"),
+        ({"rounds": 0}, "rounds is 0"),
+        ({"rounds": 10.5}, r"rounds is 10\.5"),
+        ({"rounds": 2}, r"change \* rounds = 0\.72"),
         ({"change": 0.5}, r"change = 0\.5"),
         ({"gap": 1.5}, r"gap = 1\.5"),
         ({"epsilon": -1.0}, r"epsilon = -1\.0"),
         ({"budget": np.inf}, "budget = inf"),
+        ({"decoy": 2.0}, r"decoy = 2\.0"),
     ],
 )
 def test_bad_games_are_refused(change, message):
@@ -115,10 +133,17 @@ def test_bad_arguments_are_refused(rng):
         play_freezing(game, 0.0, ConstantRate(), 2, rng)
     with pytest.raises(ValueError, match=r"eta0 = 0\.6; it must lie in \(0, 0\.5\]"):
         play_freezing(game, 0.6, ConstantRate(), 2, rng)
-    with pytest.raises(ValueError, match="n_seeds = 0"):
+    with pytest.raises(ValueError, match="n_seeds is 0"):
         play_freezing(game, 0.1, ConstantRate(), 0, rng)
     with pytest.raises(ValueError, match=r"both must be \(10, N\)"):
         replay_freezing(game, 0.1, ConstantRate(), np.ones((5, 1)), np.ones((5, 1)))
+    signs, uniforms = np.ones((10, 2)), np.full((10, 2), 0.5)
+    with pytest.raises(ValueError, match=r"signs\[3, 1\] = 0\.5; every entry must be \+1 or -1"):
+        replay_freezing(
+            game, 0.1, ConstantRate(), np.where(np.arange(20).reshape(10, 2) == 7, 0.5, signs), uniforms
+        )
+    with pytest.raises(ValueError, match=r"uniforms\[0, 0\] = nan"):
+        replay_freezing(game, 0.1, ConstantRate(), signs, np.nan * uniforms)
     with pytest.raises(ValueError, match=r"strength = 0\.0"):
         freezing_epsilon(100, 0.1, 0.0)
 

@@ -16,6 +16,7 @@ from aggbandit import (
     simplex,
     theory,
 )
+from aggbandit.learners.increasing_rates import Rate
 
 BARRIER = LogBarrier(simplex(3))
 
@@ -163,9 +164,12 @@ def test_update_needs_predict(rng):
         ({"eta0": 0.0}, r"eta0 = 0\.0; a learning rate must be positive"),
         ({"eta0": -1.0}, r"eta0 = -1\.0"),
         ({"eta0": np.nan}, "eta0 = nan"),
-        ({"rounds": 0}, "rounds = 0"),
+        ({"rounds": 0}, "rounds is 0"),
         ({"loss_bound": 0.0}, r"loss_bound = 0\.0"),
         ({"budget": -1.0}, r"budget = -1\.0"),
+        ({"budget": np.nan, "eta0": 0.1}, "budget = nan"),
+        ({"rounds": 2.5, "eta0": 0.1}, r"rounds is 2\.5"),
+        ({"schedule": IncreasingRate}, "schedule is <class"),
         ({"baseline": 2.0}, r"baseline = 2\.0; it must lie in \[0, loss_bound\]"),
     ],
 )
@@ -184,3 +188,53 @@ def test_bad_clips_are_refused(bad):
 def test_bad_factors_are_refused(bad):
     with pytest.raises(ValueError, match=f"factor = {bad}"):
         ConstantRate(bad)
+
+
+def test_a_rate_takes_an_absolute_value():
+    for bad in (-0.1, np.nan):
+        with pytest.raises(ValueError, match=f"z_hat_epsilon = {bad}"):
+            IncreasingRate().next_rate(0.1, 0.1, 2, bad)
+
+
+def test_a_schedule_without_a_rate_is_refused_before_anything_changes(rng):
+    class Broken:
+        def next_rate(self, previous, eta0, dimension, z_hat_epsilon):
+            return Rate(-1.0, clipped=False)
+
+    learner = IncreasingRateOMD(BARRIER, 100, 1.0, schedule=Broken())
+    learner.predict(rng)
+    center, eta = learner.center, learner.eta
+    with pytest.raises(ValueError, match=r"the schedule gave eta = -1\.0"):
+        learner.update(0.5, np.eye(3)[0], np.full(3, 0.1))
+    assert learner.center is center
+    assert (learner.eta, learner.round) == (eta, 1)
+    np.testing.assert_array_equal(learner.dual, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"center": np.eye(3)[0]}, "not strictly inside"),
+        ({"dual": np.zeros(2)}, r"dual has shape \(2,\)"),
+        ({"dual": np.array([0.0, np.inf, 0.0])}, r"dual\[1\] is inf"),
+        ({"eta": 0.0}, r"eta = 0\.0"),
+        ({"round": 0}, "round is 0"),
+    ],
+)
+def test_bad_states_are_not_resumed(change, message):
+    learner = IncreasingRateOMD(BARRIER, 100, 1.0)
+    center = learner.center
+    state = {"center": np.full(3, 1 / 3), "dual": np.zeros(3), "eta": 0.1, "round": 5, **change}
+    with pytest.raises(ValueError, match=message):
+        learner.resume(**state)
+    assert learner.center is center
+    assert learner.round == 1
+
+
+def test_a_resumed_state_is_a_copy():
+    learner = IncreasingRateOMD(BARRIER, 100, 1.0)
+    center, dual = np.full(3, 1 / 3), np.zeros(3)
+    learner.resume(center, dual, 0.1, 5)
+    center[0] = dual[0] = 9.0
+    assert learner.center.max() < 1
+    assert learner.dual.max() == 0

@@ -22,6 +22,7 @@ from aggbandit.polygon_game import (
     ToWorstOf,
     back_to_center,
     play_polygon,
+    play_polygons,
     polygon_of_arms,
     replay_polygon,
     silence,
@@ -117,6 +118,27 @@ def test_reproducible():
     np.testing.assert_array_equal(first.regret, second.regret)
 
 
+def test_contests_are_the_games_played_one_by_one():
+    body = in_the_corner(5)
+    losses, epsilons = losses_and_epsilons(150)
+    contests = [
+        (PolygonGame(body, losses, epsilons, ToWorstOf(body.vertices())), 0.05, IncreasingRate()),
+        (PolygonGame(body, losses, 0 * epsilons), 0.1, ConstantRate(1.5)),
+        (PolygonGame(body, losses, epsilons[::-1], back_to_center), 0.1, IncreasingRate(1.1)),
+    ]
+    together = play_polygons(contests, 3, np.random.default_rng(8), baseline=0.3, n_looks=500)
+    for (game, eta0, schedule), played in zip(contests, together, strict=True):
+        alone = play_polygon(game, eta0, schedule, 3, np.random.default_rng(8), baseline=0.3, n_looks=500)
+        np.testing.assert_array_equal(played.at, np.arange(1, 151))
+        np.testing.assert_allclose(played.x, alone.x, rtol=0, atol=1e-7)
+        np.testing.assert_allclose(played.eta, alone.eta, rtol=1e-6)
+        np.testing.assert_allclose(played.regret, alone.regret, atol=1e-5)
+        assert played.spent == pytest.approx(alone.spent, rel=1e-6)
+        assert played.clipped == alone.clipped
+    np.testing.assert_allclose(together[1].eta, 0.15)
+    assert together[0].eta.max() > 0.05
+
+
 def test_bad_input_is_named():
     body = in_the_corner(3)
     losses, epsilons = losses_and_epsilons(10)
@@ -132,10 +154,27 @@ def test_bad_input_is_named():
     with pytest.raises(ValueError, match="must be a polygon"):
         PolygonGame(box(np.zeros(3), np.ones(3)), np.ones((9, 3)), np.ones((9, 3)))
     game = PolygonGame(body, losses, epsilons)
-    with pytest.raises(ValueError, match="n_seeds = 0"):
+    with pytest.raises(ValueError, match="n_seeds is 0"):
         play_polygon(game, 0.1, IncreasingRate(), 0, rng)
     with pytest.raises(ValueError, match=r"eta0 = 1.0; it must lie in \(0, 0.142259"):
         play_polygon(game, 1.0, IncreasingRate(), 1, rng)
+    before = rng.bit_generator.state
+    with pytest.raises(ValueError, match="eta0 = nan"):
+        play_polygon(game, np.nan, IncreasingRate(), 1, rng)
+    with pytest.raises(ValueError, match="schedule is <class"):
+        play_polygon(game, 0.1, IncreasingRate, 1, rng)
+    with pytest.raises(ValueError, match="contests is empty"):
+        play_polygons([], 1, rng)
+    other = PolygonGame(body, losses / 2, epsilons)
+    with pytest.raises(ValueError, match=r"contests\[1\] and contests\[0\] differ"):
+        play_polygons([(game, 0.1, IncreasingRate()), (other, 0.1, IncreasingRate())], 1, rng)
+    assert rng.bit_generator.state == before
+    right = np.tile([1.0, 0.0], (10, 1, 1))
+    with pytest.raises(ValueError, match=r"directions\[0, 0\] has length 2"):
+        replay_polygon(game, 0.1, IncreasingRate(), 2 * right, 0.0, np.array([10]))
+    for looks in ([], [0, 5], [5, 5], [11]):
+        with pytest.raises(ValueError, match="they must increase, from 1 to 10"):
+            replay_polygon(game, 0.1, IncreasingRate(), right, 0.0, np.array(looks))
     with pytest.raises(ValueError, match="directions has shape"):
         replay_polygon(game, 0.1, IncreasingRate(), np.zeros((9, 1, 2)), 0.0, np.array([10]))
 

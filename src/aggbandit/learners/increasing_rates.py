@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, check_finite, check_positive_int
 from aggbandit.geometry.barrier import Barrier
 from aggbandit.geometry.dikin import Ellipsoid
 
@@ -45,7 +45,12 @@ class IncreasingRate:
             raise ValueError(f"clip = {self.clip}; the proof needs 1 <= clip <= 2")
 
     def next_rate(self, previous: float, eta0: float, dimension: int, z_hat_epsilon: float) -> Rate:
-        """The rate eta_t after ``previous``, given ``eta0``, ``dimension`` n and ``z_hat_epsilon`` >= 0."""
+        """The rate eta_t after ``previous``, given ``eta0``, ``dimension`` n and ``z_hat_epsilon`` >= 0.
+
+        Raises ``ValueError`` for a negative ``z_hat_epsilon``: the rule takes its absolute value.
+        """
+        if not z_hat_epsilon >= 0:
+            raise ValueError(f"z_hat_epsilon = {z_hat_epsilon}; the rule takes |z_hat·eps|, which is >= 0")
         if z_hat_epsilon == 0:
             return Rate(previous, clipped=False)
         largest = self.clip * eta0
@@ -131,6 +136,11 @@ class IncreasingRateOMD:
         baseline: float = 0.0,
         schedule: RateSchedule | None = None,
     ) -> None:
+        check_positive_int("rounds", rounds)
+        if not (budget >= 0 and np.isfinite(budget)):
+            raise ValueError(f"budget = {budget}; it must be nonnegative and finite")
+        if isinstance(schedule, type) or not (schedule is None or hasattr(schedule, "next_rate")):
+            raise ValueError(f"schedule is {schedule!r}; it must be an object with the method next_rate")
         self.barrier = barrier
         self.dimension = barrier.dimension
         self.rounds = rounds
@@ -162,10 +172,16 @@ class IncreasingRateOMD:
     def resume(self, center: FloatArray, dual: FloatArray, eta: float, round: int) -> None:
         """Go on from a recorded state: ``center``, ``dual``, last rate ``eta`` and next ``round``.
 
-        Raises ``ValueError`` if the centre is not strictly inside the set or the rate is not positive.
+        Raises ``ValueError`` if the centre is not strictly inside the set, the dual has another shape or an
+        entry that is not finite, the rate is not positive, or the round is not; nothing has changed then.
         """
         if not (eta > 0 and np.isfinite(eta)):
             raise ValueError(f"eta = {eta}; a learning rate must be positive and finite")
+        check_positive_int("round", round)
+        center, dual = np.array(center, dtype=np.float64), np.array(dual, dtype=np.float64)
+        if dual.shape != self.center.shape:
+            raise ValueError(f"dual has shape {dual.shape}; it must be {self.center.shape}")
+        check_finite("dual", dual)
         self.ellipsoid = self.barrier.dikin(center)
         self.center, self._dual, self.eta, self.round, self._y = center, dual, eta, round, None
 
@@ -181,8 +197,8 @@ class IncreasingRateOMD:
         """Learn from one round, and say what happened.
 
         ``loss_value`` l_t·z_hat_t in [0, H]; ``z_hat`` and ``epsilon`` >= 0, shape (d,). Raises
-        ``ValueError`` for values out of range, ``RuntimeError`` when nothing was predicted; nothing has
-        changed then. Source: Algorithm 2, lines 7 to 10.
+        ``ValueError`` for values out of range or a schedule's rate that is not positive, ``RuntimeError``
+        when nothing was predicted; nothing has changed then. Source: Algorithm 2, lines 7 to 10.
         """
         y = self._y
         if y is None:
@@ -194,6 +210,8 @@ class IncreasingRateOMD:
         # Line 9: the rate of this very round, which the proof pairs with this round's bias.
         z_hat_epsilon = float(np.vdot(z_hat, epsilon))
         rate = self.schedule.next_rate(self.eta, self.eta0, self.dimension, abs(z_hat_epsilon))
+        if not (rate.eta > 0 and np.isfinite(rate.eta)):
+            raise ValueError(f"the schedule gave eta = {rate.eta}; it must be positive and finite")
         # Line 10, from the sum of all estimates.
         dual = self._dual + rate.eta * estimate
         step = self.barrier.minimize(dual, x)

@@ -165,10 +165,10 @@ def digits(
         exponent = math.log10(size[here])
         parts.barh(-row, exponent, height=0.55, color=color)
         parts.text(0.2, -row + 0.34, name, ha="left", va="bottom", fontsize=10.5)
-    parts.axvline(math.log10(sizes["diagonal"][here]) + 16, color=BOUND, lw=1.4, ls="--")
-    parts.text(
-        20.8, -2.62, "16 digits\nfrom the diagonal", color=BOUND, ha="right", va="center", fontsize=9.5
-    )
+    limit = math.log10(sizes["diagonal"][here]) + 16
+    words = "$10^{16}$ times\nthe diagonal"
+    parts.axvline(limit, color=BOUND, lw=1.4, ls="--")
+    parts.text(limit - 0.4, -2.62, words, color=BOUND, ha="right", va="center", fontsize=9.5)
     parts.set(xlim=(0, 21.5), ylim=(-3.0, 0.85), xlabel="largest entry")
     parts.set_xticks([0, 8, 16], ["1", "$10^{8}$", "$10^{16}$"])
     parts.set_yticks([])

@@ -1,0 +1,67 @@
+"""What the pictures of chapter 11 compute: a barrier of one lifted wall, and frames of one size."""
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime, minimize_scalar
+
+from aggbandit.figures import engine
+
+
+def lifted(point, rho):
+    r, t = point
+    return -np.log(t**2 - r**2) - np.log(rho - t)
+
+
+@pytest.mark.parametrize("r", [0.0, 0.5, -0.8, 0.99])
+def test_the_lowest_height_is_where_the_barrier_is_least(r):
+    for rho in (1.0, 2.5):
+        found = minimize_scalar(
+            lambda t, rho=rho: lifted((r, t), rho),
+            bounds=(abs(r), rho),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        assert engine.lowest(r, rho) == pytest.approx(found.x, abs=1e-6)
+
+
+def test_the_hessian_is_that_of_the_lifted_barrier():
+    point, rho = np.array([0.3, 0.7]), 1.2
+    columns = [
+        approx_fprime(point, lambda p, i=i: approx_fprime(p, lifted, 1e-5, rho)[i], 1e-5) for i in range(2)
+    ]
+    np.testing.assert_allclose(engine.lifted_hessian(*point, rho), columns, rtol=1e-3)
+
+
+def test_the_shadow_stays_inside_and_is_that_of_the_minimised_barrier_at_its_lowest():
+    for r in (0.0, 0.4, 0.9):
+        for t in np.linspace(r + 0.01, 0.99, 7):
+            hessian = engine.lifted_hessian(r, t, 1.0)
+            shadow, section = np.sqrt(np.linalg.inv(hessian)[0, 0]), 1 / np.sqrt(hessian[0, 0])
+            assert section <= shadow * (1 + 1e-12)
+            assert r + shadow < 1
+
+        # Finite differences of min_t F, against the shadow at the lowest height.
+        def value(s):
+            return lifted((s, engine.lowest(s, 1.0)), 1.0)
+
+        curvature = (value(r + 1e-4) - 2 * value(r) + value(r - 1e-4)) / 1e-8
+        shadow = np.linalg.inv(engine.lifted_hessian(r, engine.lowest(r, 1.0), 1.0))[0, 0]
+        assert 1 / curvature == pytest.approx(shadow, rel=1e-3)
+
+
+def test_frames_of_a_moving_figure_have_one_size():
+    distances = 10.0 ** -np.arange(1, 4)
+    sizes = {name: np.array([1e2, 1e4, 1e6]) for name in ("diagonal", "second", "third")}
+    errors = {name: np.array([1e-14, 1e-12, 1e-10]) for name in ("first", "second")}
+
+    def count(S):
+        return {"dense": S**6, "blocks": S**4, "rank three": S**3}
+
+    for frames in (
+        [engine.shadow(0.5, 0.6), engine.shadow(0.95, 0.99)],
+        [engine.costs(count), engine.costs(count, mark=10)],
+        [engine.digits(distances, sizes, errors, here) for here in range(3)],
+        [engine.sampler([0, 10], np.array([0.0, 0.5]), np.array([1.0, 2.0]))],
+        [engine.matrices({"one": np.eye(3), "two": np.ones((2, 2))})],
+    ):
+        assert len({tuple(figure.get_size_inches()) for figure in frames}) == 1

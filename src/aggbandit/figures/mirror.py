@@ -45,7 +45,8 @@ def three_units(
         _arrow(ax, start, end, LOSS)
         inside = body.contains(end)
         ax.plot(*end, "o" if inside else "X", color=LOSS if inside else WALL, ms=6 if inside else 9, zorder=6)
-        ax.annotate(name, end, xytext=(7, -4), textcoords="offset points", color=LOSS, fontsize=11)
+        beside = (13, 5) if inside else (7, -4)  # inside, the wall runs close above the point
+        ax.annotate(name, end, xytext=beside, textcoords="offset points", color=LOSS, fontsize=11)
     _arrow(ax, start, mirrored, LEARNER)
     ax.annotate(
         "mirrored", mirrored, xytext=(-2, -15), textcoords="offset points", color=LEARNER, fontsize=11
@@ -90,24 +91,22 @@ def map_subtract_map_back(p: float, losses: Sequence[float]) -> Figure:
         _arrow(ax, np.array([after, slope]), np.array([after, slope - loss]), LOSS)
         ax.plot([after, after], [bottom, slope - loss], **dashed)
         ax.plot(after, bottom, "o", color=LEARNER, clip_on=False, zorder=6)
-        ax.annotate(
-            f"$p_{t + 1}$",
-            (after, bottom),
-            xytext=(-4, 6),
-            textcoords="offset points",
-            color=LEARNER,
-            ha="right",
-        )
+        _beside(ax, f"$p_{t + 1}$", after, bottom)
         if t == 1:
             words = "$\\eta\\,g$"
             middle = (after, slope - loss / 2)
             ax.annotate(words, middle, xytext=(-8, 0), textcoords="offset points", color=LOSS, ha="right")
-            ax.annotate("$p_1$", (p, bottom), xytext=(4, 6), textcoords="offset points", color=LEARNER)
+            _beside(ax, "$p_1$", p, bottom)
         p, slope = after, slope - loss
     ax.set(
         xlim=(-0.02, 1.02), ylim=(bottom, 11), xlabel="probability of turning, $p$", ylabel="slope $R'(p)$"
     )
     return fig
+
+
+def _beside(ax: Any, words: str, x: float, y: float) -> None:
+    """The name of a point, to its right and a little higher."""
+    ax.annotate(words, (x, y), xytext=(4, 6), textcoords="offset points", color=LEARNER)
 
 
 # The first explorable
@@ -143,10 +142,10 @@ def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int)
         right.plot(shown, least[shown - 1], marker, color=colour, ms=7, clip_on=False, zorder=5)
     right.axvline(change, color=LOSS, lw=1.2, ls=":")
     right.text(change + 1, 1.1, "losses change", color=LOSS, fontsize=10, va="top")
-    right.set(xlim=(0, len(barrier)), ylim=(1e-9, 1.5), xlabel="round $t$", title="smallest probability")
+    right.set(xlim=(0, len(barrier)), ylim=(1e-9, 1.5), xlabel="round $t$", ylabel="smallest probability")
     right.set_yticks([1, 1e-2, 1e-4, 1e-6, 1e-8])
     right.minorticks_off()
-    right.legend(loc="lower left", fontsize=11)
+    right.legend(loc="lower left", bbox_to_anchor=(-0.05, 1.0), ncols=2, fontsize=11, frameon=False)
     return fig
 
 

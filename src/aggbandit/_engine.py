@@ -21,6 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggbandit._arrays import BoolArray, FloatArray, Int32Array, IntArray
+
+# Compiled in as they are. The cache on disk only notices changes of this file: after changing one of them,
+# touch it.
 from aggbandit.geometry.occupancy_set import (
     CHORD_LIMIT,
     DECREMENT_TOLERANCE,
@@ -29,6 +32,7 @@ from aggbandit.geometry.occupancy_set import (
     QUADRATIC,
     ROUNDING,
     ROUNDING_FLOOR,
+    TOO_CLOSE,
 )
 from aggbandit.learners.increasing_rates import ConstantRate, IncreasingRate
 from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean
@@ -40,18 +44,26 @@ T = TypeVar("T", bound=np.generic)
 
 # Episodes a chunk times entries of x: some tens of milliseconds.
 CHUNK_ENTRIES = 1 << 18
+# The entries of `Learner.scalars` and `Learner.counters`.
+ETA, ETA0, SUM_OF_TOTALS, TOTALS = 0, 1, 2, 3
+CLIPPED, NEWTON_STEPS, DAMPED, FACTORISATIONS = 0, 1, 2, 3
 # How a call of `play` ended.
 DONE, EPOCH_ENDED, LEFT_THE_SET, NO_MINIMISER = 0, 1, 2, 3
 
 
-def compiled(function: F) -> F:
+def compiled(function: F, inline: str = "never") -> F:
     """Numba's njit, cached on disk, typed as the function itself."""
-    return cast(F, numba.njit(cache=True, error_model="numpy")(function))
+    options: dict[str, Any] = {"error_model": "numpy", "inline": inline}
+    try:
+        return cast(F, numba.njit(cache=True, **options)(function))
+    except RuntimeError:
+        # Neither beside this file nor in the user's cache may anything be written: every process compiles.
+        return cast(F, numba.njit(**options)(function))
 
 
 def inlined(function: F) -> F:
     """The same, made part of its caller: a call hands over some two hundred numbers, which takes its time."""
-    return cast(F, numba.njit(cache=True, error_model="numpy", inline="always")(function))
+    return compiled(function, inline="always")
 
 
 class World(NamedTuple):
@@ -86,8 +98,8 @@ class Learner(NamedTuple):
     dual: FloatArray  # (cells, S)
     counts: IntArray  # (cells, S) n_i(h,s,a,s') of this epoch
     visits: IntArray  # (cells,) n_i(h,s,a)
-    scalars: FloatArray  # eta, eta_0, sum of totals, number of totals
-    counters: IntArray  # clipped, iterations, damped, factorisations
+    scalars: FloatArray  # at ETA, ETA0, SUM_OF_TOTALS, TOTALS
+    counters: IntArray  # at CLIPPED, NEWTON_STEPS, DAMPED, FACTORISATIONS
 
 
 class Rules(NamedTuple):
@@ -186,8 +198,7 @@ def workspace(horizon: int, n_states: int, n_actions: int) -> Work:
     )
 
 
-# --- the barrier, cell by cell
-# --------------------------------------------------------------------------------
+# --- the barrier, cell by cell ------------------------------------------------------------------------------
 
 
 @compiled
@@ -374,8 +385,7 @@ def inverse_times(u: FloatArray, constrained: BoolArray, work: Inverse, out: Flo
             out[c, j] = v[c, j] * (u[c, j] - vu) + pu * p[c, j] - su * s[c, j]
 
 
-# --- the flow equations
-# ---------------------------------------------------------------------------------------
+# --- the flow equations -------------------------------------------------------------------------------------
 
 
 @compiled
@@ -543,8 +553,7 @@ def add_potential(u: FloatArray, rows: FloatArray, A: int, out: FloatArray) -> N
                 c += 1
 
 
-# --- Newton's method
-# ------------------------------------------------------------------------------------------
+# --- Newton's method ----------------------------------------------------------------------------------------
 
 
 @inlined
@@ -571,13 +580,14 @@ def newton_direction(x: FloatArray, body: Body, work: Work) -> float:
         for j in range(S):
             square += g[c, j] * direction[c, j]
             direction[c, j] = -direction[c, j]
-    return math.sqrt(max(0.0, square))
+    # Not max(0, square), which would turn a NaN into a decrement of zero.
+    return math.sqrt(abs(square))
 
 
 @compiled
 def factorise(x: FloatArray, body: Body, work: Work, counters: IntArray) -> bool:
     """The gradient and the Dikin ellipsoid at x. False if x is not strictly inside."""
-    counters[3] += 1
+    counters[FACTORISATIONS] += 1
     if not wall_and_gradient(x, body, work, True):
         return False
     return factorise_flow(body.constrained, body.horizon, body.n_actions, work.inverse, work.factor)
@@ -607,11 +617,11 @@ def minimise(
                 return NO_MINIMISER
             best = min(best, decrement)
             if decrement >= FULL_STEP:
-                counters[2] += 1
+                counters[DAMPED] += 1
                 length = 1.0 / (1.0 + decrement)
             contraction = decrement
         if fresh or decrement <= 0.5 * previous:
-            counters[1] += 1
+            counters[NEWTON_STEPS] += 1
             for c in range(n_cells):
                 for j in range(S):
                     x[c, j] += length * work.direction[c, j]
@@ -627,8 +637,7 @@ def minimise(
     return NO_MINIMISER
 
 
-# --- an episode
-# -----------------------------------------------------------------------------------------------
+# --- an episode ---------------------------------------------------------------------------------------------
 
 
 @inlined
@@ -786,7 +795,7 @@ def rollout(world: World, body: Body, work: Work, rng: np.random.Generator) -> N
 @inlined
 def next_rate(learner: Learner, rules: Rules, z_hat_epsilon: float) -> float:
     """Algorithm 2, line 9, clipped; or a constant rate."""
-    eta, eta0 = float(learner.scalars[0]), float(learner.scalars[1])
+    eta, eta0 = float(learner.scalars[ETA]), float(learner.scalars[ETA0])
     if rules.constant > 0.0:
         return rules.constant * eta0
     if z_hat_epsilon == 0.0:
@@ -794,7 +803,7 @@ def next_rate(learner: Learner, rules: Rules, z_hat_epsilon: float) -> float:
     largest = rules.clip * eta0
     inverse = 1.0 / eta - 2 * rules.dimension * z_hat_epsilon
     if inverse * largest < 1.0:
-        learner.counters[0] += 1
+        learner.counters[CLIPPED] += 1
         return largest
     return 1.0 / inverse
 
@@ -847,14 +856,14 @@ def play(
         # Line 11, which is Algorithm 2, lines 8 to 10.
         if dimension > 0:
             baseline = rules.baseline
-            if rules.running_mean and learner.scalars[3] > 0.0:
-                baseline = learner.scalars[2] / learner.scalars[3]
+            if rules.running_mean and learner.scalars[TOTALS] > 0.0:
+                baseline = learner.scalars[SUM_OF_TOTALS] / learner.scalars[TOTALS]
             for c in range(n_cells):
                 for j in range(S):
                     work.y[c, j] -= x[c, j]
             hessian_times(x, work.y, body, work, work.noise)
             eta = next_rate(learner, rules, z_hat_epsilon)
-            learner.scalars[0] = eta
+            learner.scalars[ETA] = eta
             weight = dimension * (total - baseline)
             # The Newton direction is what the last one left over, and this episode's -eta n (L - b) (y - x).
             for c in range(n_cells):
@@ -867,15 +876,14 @@ def play(
             status = minimise(x, body, work, decrement, rules.tolerance, learner.counters)
             if status != DONE:
                 return k, status
-        learner.scalars[2] += total
-        learner.scalars[3] += 1.0
+        learner.scalars[SUM_OF_TOTALS] += total
+        learner.scalars[TOTALS] += 1.0
         if ended:
             return k + 1, EPOCH_ENDED
     return last, DONE
 
 
-# --- the bridge to the learner
-# --------------------------------------------------------------------------------
+# --- the bridge to the learner ------------------------------------------------------------------------------
 
 
 def of_one_type(array: NDArray[T]) -> NDArray[T]:
@@ -951,8 +959,9 @@ class CompiledRun:
             episode, ended = play(
                 self.world, body, carried, self.rules, self.work, record, here, last, first, rng
             )
+            # What went wrong leaves the learner where it last was in order.
+            self._check(int(ended), int(episode) + before)
             self._store(carried, int(episode) + before)
-            self._check(int(ended))
             if ended == EPOCH_ENDED:
                 learner.end_epoch()
         return record.expected_loss, record.total_loss
@@ -983,14 +992,15 @@ class CompiledRun:
         )
         self.work.sigma[:] = 1.0  # forget the last epoch's roots: the state alone decides
         inside = factorise(carried.x, body, self.work, np.zeros_like(carried.counters))
-        self._check(DONE if inside else LEFT_THE_SET)
+        self._check(DONE if inside else LEFT_THE_SET, learner.episode)
         if self.rules.dimension > 0:
             # At the start of an epoch to the centre first, as `IncreasingRateOMD` does.
             targets = [carried.dual] if state.center is not None else [0.0 * carried.dual, carried.dual]
             for target in targets:
                 self.work.target[:] = target
                 unused = np.zeros_like(carried.counters)
-                self._check(int(minimise(carried.x, body, self.work, -1.0, self.rules.tolerance, unused)))
+                status = minimise(carried.x, body, self.work, -1.0, self.rules.tolerance, unused)
+                self._check(int(status), learner.episode)
         return body, carried
 
     def _store(self, carried: Learner, episode: int) -> None:
@@ -1003,17 +1013,15 @@ class CompiledRun:
 
         state.center, state.dual = table(carried.x), table(carried.dual)
         state.round += episode - learner.episode
-        state.eta = float(carried.scalars[0])
+        state.eta = float(carried.scalars[ETA])
         state.clipped, state.newton_steps, state.damped = (int(n) for n in carried.counters[:3])
         learner.in_epoch = table(carried.counts)
-        learner.sum_of_totals = float(carried.scalars[2])
+        learner.sum_of_totals = float(carried.scalars[SUM_OF_TOTALS])
         learner.episode = episode
         learner.forget_instance()
 
-    def _check(self, status: int) -> None:
+    def _check(self, status: int, episode: int) -> None:
         if status == LEFT_THE_SET:
-            raise FloatingPointError(
-                f"episode {self.learner.episode}: rounding carried a point out of the set"
-            )
+            raise FloatingPointError(f"episode {episode}: {TOO_CLOSE}")
         if status == NO_MINIMISER:
-            raise RuntimeError(f"episode {self.learner.episode}: the mirror step was not found")
+            raise RuntimeError(f"episode {episode}: the mirror step was not found")

@@ -45,6 +45,13 @@ def _table(x: ArrayLike) -> FloatArray:
     return array
 
 
+def _nonnegative(x: ArrayLike) -> FloatArray:
+    """`_table`, with zeros for negative entries within `OCCUPANCY_TOLERANCE`; ValueError for larger ones."""
+    table = _table(x)
+    check_nonnegative("x", np.where(table < -OCCUPANCY_TOLERANCE, table, 0.0), "an occupancy measure")
+    return np.maximum(table, 0.0)
+
+
 def _normalise(rows: FloatArray) -> FloatArray:
     """Rows divided by their sums; a row without mass becomes uniform."""
     sums = rows.sum(axis=-1, keepdims=True)
@@ -59,11 +66,11 @@ def policy_of(x: ArrayLike) -> FloatArray:
     pi[h,s,a] = x(h,s,a) / x(h,s), with x(h,s,a) = sum_s' x[h,s,a,s'] and x(h,s) = sum_a x(h,s,a).
     Where x(h,s) = 0 the policy is uniform: x says nothing there, and no choice changes x.
 
-    x: (H, S, A, S), nonnegative. Returns shape (H, S, A).
+    x: (H, S, A, S), nonnegative; what is negative by at most `OCCUPANCY_TOLERANCE` (a solver's zero)
+    counts as zero. Returns shape (H, S, A).
     Raises ValueError for a wrong shape, a NaN or a negative entry. Source: Eq. (2).
     """
-    table = _table(x)
-    check_nonnegative("x", table, "an occupancy measure")
+    table = _nonnegative(x)
     return _normalise(table.sum(axis=-1))
 
 
@@ -73,11 +80,11 @@ def dynamics_of(x: ArrayLike) -> FloatArray:
     P[h,s,a,s'] = x[h,s,a,s'] / x(h,s,a), with x(h,s,a) = sum_s' x[h,s,a,s']. Where x(h,s,a) = 0 the row is
     uniform.
 
-    x: (H, S, A, S), nonnegative. Returns shape (H, S, A, S).
+    x: (H, S, A, S), nonnegative; what is negative by at most `OCCUPANCY_TOLERANCE` (a solver's zero)
+    counts as zero. Returns shape (H, S, A, S).
     Raises ValueError for a wrong shape, a NaN or a negative entry. Source: Eq. (2).
     """
-    table = _table(x)
-    check_nonnegative("x", table, "an occupancy measure")
+    table = _nonnegative(x)
     return _normalise(table)
 
 

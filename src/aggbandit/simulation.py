@@ -13,6 +13,7 @@ import json
 import os
 import signal
 import struct
+import threading
 import tokenize
 import zipfile
 import zlib
@@ -21,12 +22,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import FrameType
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 
 from aggbandit._arrays import FloatArray, IntArray, check_positive_int
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
+from aggbandit.learners.increasing_rates import ConstantRate, IncreasingRate
 from aggbandit.learners.protocol import EpisodeLearner
 from aggbandit.learners.reduction import AggregateFeedbackLearner, EpochSummary
 from aggbandit.losses import LossSequence
@@ -35,6 +37,8 @@ from aggbandit.mdp import FiniteHorizonMDP
 __all__ = ["History", "resume", "simulate"]
 
 ENGINES = ("auto", "compiled", "reference")
+# The schedules that the compiled engine knows.
+SCHEDULES = (IncreasingRate, ConstantRate)
 FEEDBACKS = (AggregateFeedback, FullFeedback, StepFeedback)
 # A saved history says what it is and in which layout.
 FORMAT, VERSION = "aggbandit history", 1
@@ -143,6 +147,9 @@ class History:
         try:
             with open(temporary, "wb") as file:
                 np.savez_compressed(file, header=np.array(json.dumps(header, default=_as_list)), **arrays)
+                # A power cut after the renaming must not find a name without content.
+                file.flush()
+                os.fsync(file.fileno())
             os.replace(temporary, target)
         finally:
             temporary.unlink(missing_ok=True)
@@ -202,7 +209,8 @@ def simulate(
     losses:   a `LossSequence` of the shape of the world
     rng:      the source of all randomness
     engine:   "reference" plays one episode at a time in NumPy; "compiled" plays `AggregateFeedbackLearner`
-              without Python in an episode, and needs Numba; "auto" compiles where that is possible
+              (no subclass, no schedule of one's own) without Python in an episode, and needs Numba; "auto"
+              compiles where that is possible
     every:    keep sums over so many episodes in a row instead of single ones (see `History`)
     progress: show a bar with an estimate of the time left; needs tqdm
 
@@ -213,10 +221,12 @@ def simulate(
     Raises ValueError before the first episode if the losses do not fit the world, the learner's feedback is
     not one of the three types, the engine is unknown or cannot play this learner, or an
     `AggregateFeedbackLearner` was made for another world; RuntimeError, also before, if it was made for fewer
-    episodes; ImportError if Numba or tqdm is asked for and not there; ValueError as soon as a learner returns
-    no policy.
+    episodes; TypeError if `rng` is no generator; ImportError if Numba or tqdm is asked for and not there;
+    ValueError as soon as a learner returns no policy.
     """
     check_positive_int("every", every)
+    if not isinstance(rng, np.random.Generator):
+        raise TypeError(f"rng is {rng!r}; it must be a numpy.random.Generator")
     best_policy, best_value = losses.best_policy(mdp)
     run = _runner(learner, mdp, losses, engine)
     blocks = _Blocks(len(losses), every)
@@ -255,8 +265,8 @@ def resume(
         )
     if not np.array_equal(best_policy, history.best_policy):
         raise ValueError("the best policy of these losses in this world is not that of the history")
-    learner.restore(history.checkpoint["learner"])
     run = _runner(learner, mdp, losses, history.engine)
+    learner.restore(history.checkpoint["learner"])
     blocks = _Blocks(len(losses), history.every)
     blocks.restore(history)
     rng = _generator(history.checkpoint["generator"])
@@ -322,7 +332,7 @@ def _runner(learner: EpisodeLearner[Any], mdp: FiniteHorizonMDP, losses: LossSeq
     losses.check_world(mdp)
     if isinstance(learner, AggregateFeedbackLearner):
         learner.check_world(mdp)
-    if isinstance(learner, AggregateFeedbackLearner) and engine != "reference":
+    if engine != "reference" and _is_compiled(learner):
         if importlib.util.find_spec("numba") is not None:
             from aggbandit._engine import CompiledRun
 
@@ -330,8 +340,20 @@ def _runner(learner: EpisodeLearner[Any], mdp: FiniteHorizonMDP, losses: LossSeq
         if engine == "compiled":
             raise ImportError('the compiled engine needs Numba: pip install "aggbandit[fast]"')
     if engine == "compiled":
-        raise ValueError(f"the compiled engine cannot play {type(learner).__name__}; it plays Algorithm 3")
+        raise ValueError(
+            f"the compiled engine cannot play {type(learner).__name__}; it plays Algorithm 3 as it stands, "
+            "at an increasing or a constant rate"
+        )
     return _ReferenceRun(learner, mdp, losses)
+
+
+def _is_compiled(learner: EpisodeLearner[Any]) -> TypeGuard[AggregateFeedbackLearner]:
+    """Does the compiled engine do what this learner does?
+
+    It calls back for what happens between epochs, for nothing else: a subclass that changes a method, or a
+    schedule of one's own, is played by the reference.
+    """
+    return type(learner) is AggregateFeedbackLearner and type(learner.rates.schedule) in SCHEDULES
 
 
 def _play(
@@ -410,7 +432,8 @@ class _Blocks:
 def _interrupts() -> Iterator[list[bool]]:
     """A list that becomes non-empty at the first Ctrl-C; a second one is an ordinary KeyboardInterrupt.
 
-    Outside the main thread, where signals cannot be caught, it stays empty.
+    It stays empty outside the main thread, where signals cannot be caught, where Ctrl-C is ignored (a
+    background job), and where a handler that is not Python's could not be put back.
     """
     pressed: list[bool] = []
 
@@ -419,11 +442,12 @@ def _interrupts() -> Iterator[list[bool]]:
             raise KeyboardInterrupt
         pressed.append(True)
 
-    try:
-        before = signal.signal(signal.SIGINT, press)
-    except ValueError:
+    before = signal.getsignal(signal.SIGINT)
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if not in_main_thread or before in (None, signal.SIG_IGN):
         yield pressed
         return
+    signal.signal(signal.SIGINT, press)
     try:
         yield pressed
     finally:

@@ -10,9 +10,12 @@ import pytest
 
 import aggbandit as ab
 from aggbandit import _engine
+from aggbandit.learners.increasing_rates import Rate
+from aggbandit.learners.reduction import TunedRates
 
 OUTSIDE = {"rates": ab.tuned_rates(3.0), "between_epochs": ab.carry, "baseline": ab.RunningMean()}
 PAPER = {"rates": ab.tuned_rates()}
+ENGINES = ("auto", "reference")
 
 
 def dirichlet(H, S, A):
@@ -203,3 +206,80 @@ def test_the_reference_does_without_numba():
         "assert 'numba' not in sys.modules, 'numba was imported'\n"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
+
+
+class Uniform(ab.AggregateFeedbackLearner):
+    """A change of one's own: it always plays the uniform policy."""
+
+    def policy(self, rng):
+        super().policy(rng)
+        return np.full(self.shape[:3], 1 / self.shape[2])
+
+
+class Halved:
+    """A schedule of one's own."""
+
+    def next_rate(self, previous, eta0, dimension, z_hat_epsilon):
+        return Rate(eta0 / 2, clipped=False)
+
+
+def test_what_the_engine_does_not_know_is_played_by_the_reference():
+    """Otherwise it would play the learner as it was before the change, and say nothing."""
+    mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 30)
+    changed = (
+        lambda: Uniform(2, 2, 2, 30, **PAPER),
+        lambda: ab.AggregateFeedbackLearner(2, 2, 2, 30, rates=TunedRates(1.0, Halved())),
+    )
+    for make in changed:
+        one, two = (ab.simulate(make(), mdp, losses, np.random.default_rng(0), engine=e) for e in ENGINES)
+        assert one.engine == two.engine == "reference"
+        np.testing.assert_array_equal(one.expected_loss, two.expected_loss)
+        with pytest.raises(ValueError, match="it plays Algorithm 3 as it stands"):
+            ab.simulate(make(), mdp, losses, np.random.default_rng(0), engine="compiled")
+    uniform = ab.simulate(Uniform(2, 2, 2, 30, **PAPER), mdp, losses, np.random.default_rng(0))
+    np.testing.assert_allclose(uniform.expected_loss, losses.expected_losses(mdp, ab.uniform_policy(mdp)))
+
+
+def test_a_step_that_fails_leaves_the_learner_where_it_was():
+    """Estimates too large for double precision: an error that names the episode, and nothing stored."""
+    mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 9)
+    table = np.random.default_rng(0).random(mdp.shape)
+    for engine in ("reference", "compiled"):
+        agent = ab.AggregateFeedbackLearner(
+            2, 2, 2, 9, rates=ab.tuned_rates(), between_epochs=lambda dual: 1e200 * table
+        )
+        before = agent.snapshot()
+        with pytest.raises((FloatingPointError, RuntimeError), match=r"close to a wall|step was not found"):
+            ab.simulate(agent, mdp, losses, np.random.default_rng(0), engine=engine)
+        for name, value in agent.snapshot().items():
+            np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_nan_is_never_a_decrement_of_zero():
+    """A dual with a NaN in it has no minimiser; a decrement of max(0, NaN) would say that x already is."""
+    mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 9)
+    agent = ab.AggregateFeedbackLearner(2, 2, 2, 9, **PAPER)
+    run = _engine.CompiledRun(agent, mdp, losses)
+    agent.state.dual = np.full(mdp.shape, np.nan)
+    with pytest.raises(RuntimeError, match="episode 0: the mirror step was not found"):
+        run.play(0, 9, np.random.default_rng(0))
+
+
+def test_it_compiles_also_where_nothing_can_be_written(monkeypatch):
+    njit = _engine.numba.njit
+
+    def nowhere(**options):
+        if options.pop("cache", False):
+            return lambda function: (_ for _ in ()).throw(RuntimeError("no locator available"))
+        return njit(**options)
+
+    monkeypatch.setattr(_engine.numba, "njit", nowhere)
+    assert _engine.compiled(lambda x: x + 1)(2) == 3
+
+
+@pytest.mark.parametrize("rng", [None, 3, np.random.RandomState(3)])
+def test_randomness_is_a_generator(rng):
+    mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 3)
+    for engine in ENGINES:
+        with pytest.raises(TypeError, match=r"rng is .*; it must be a numpy\.random\.Generator"):
+            ab.simulate(ab.AggregateFeedbackLearner(2, 2, 2, 3, **PAPER), mdp, losses, rng, engine=engine)

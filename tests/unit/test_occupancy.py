@@ -120,3 +120,18 @@ def test_mass_that_leaks_below_the_tolerance_is_noticed_in_the_end():
     leaking = np.array([1.0, 0.991, 0.982]).reshape(3, 1, 1, 1)
     with pytest.raises(ValueError, match=r"mass fails: x\[2\] sums to 0.982; each step must have mass one"):
         ab.check_occupancy(leaking, tolerance=0.01)
+
+
+def test_a_solvers_zero_is_zero():
+    """What `check_occupancy` forgives has a policy and dynamics too; more is refused."""
+    x = np.zeros((1, 2, 2, 2))
+    x[0, 0, 0] = [0.5, 0.5]
+    exact = ab.policy_of(x), ab.dynamics_of(x)
+    x[0, 0, 1, 0] = -1e-9
+    ab.check_occupancy(x)
+    np.testing.assert_array_equal(ab.policy_of(x), exact[0])
+    np.testing.assert_array_equal(ab.dynamics_of(x), exact[1])
+    x[0, 0, 1, 0] = -2e-8
+    for inverse in (ab.policy_of, ab.dynamics_of):
+        with pytest.raises(ValueError, match=r"x\[0, 0, 1, 0\] is -2e-08; an occupancy measure must not be"):
+            inverse(x)

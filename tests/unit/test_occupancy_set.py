@@ -475,3 +475,34 @@ def test_rounding_does_not_add_up_over_many_steps(rng):
         assert (x[body.cells] > 0).all()
         assert (body.excess(x)[body.cells] < 0).all()
     body.check(x, tolerance=1e-14)
+
+
+@pytest.mark.parametrize("size", [1e10, 1e12, 1e16, 1e200])
+def test_a_minimiser_closer_to_a_wall_than_rounding_is_refused(size):
+    """A point that left the set, or a decrement of noise, is never handed out as the minimiser."""
+    rng = np.random.default_rng(2)
+    body = ab.OccupancySet(rng.dirichlet(np.ones(3), size=(3, 3, 2)), np.full((3, 3, 2), 0.3))
+    barrier = ab.OccupancyBarrier(body)
+    linear = rng.standard_normal(body.shape)
+    step = barrier.minimize(1e7 * linear, body.interior_point())
+    assert step.decrement <= 1e-8
+    assert (body.excess(step.x)[body.cells] < 0).all()
+    with pytest.raises(FloatingPointError, match="it is too close to a wall for double precision"):
+        barrier.minimize(size * linear, body.interior_point())
+
+
+@pytest.mark.parametrize("state", [0.5, True, 2, -1])
+def test_an_initial_state_is_a_state(state):
+    with pytest.raises(ValueError, match=r"initial_state is .*; it must be a state 0\.\.1"):
+        ab.OccupancySet(np.full((1, 2, 1, 2), 0.5), np.ones((1, 2, 1)), state)
+
+
+def test_negative_entries_within_the_tolerance_can_violate_a_radius_without_mass():
+    body = ab.OccupancySet(np.full((1, 2, 2, 2), 0.5), np.full((1, 2, 2), 0.1))
+    x = np.zeros(body.shape)
+    x[0, 0, 0] = 0.5
+    assert body.contains(x)
+    x[0, 0, 1] = [1e-8, -1e-8]
+    with pytest.raises(ValueError, match=r"radius fails at x\[0, 0, 1\]"):
+        body.check(x)
+    assert not body.contains(x)

@@ -1,5 +1,7 @@
 """Algorithm 3, line by line."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -193,6 +195,7 @@ def test_what_is_wrong_is_named_before_anything_changes(rng):
         ({"n_states": 0}, "n_states is 0; it must be an integer of at least 1"),
         ({"episodes": 2.5}, "episodes is 2.5"),
         ({"initial_state": 3}, "initial_state is 3; it must be a state 0..2"),
+        ({"initial_state": 0.5}, "initial_state is 0.5; it must be a state 0..2"),
         ({"baseline": 4.0}, r"baseline is 4.0; it must lie in \[0, 3\]"),
     ],
 )
@@ -207,3 +210,81 @@ def test_a_learner_that_cannot_be_is_refused(change, message):
 def test_a_rate_that_is_none_is_refused(scale):
     with pytest.raises(ValueError, match=r"scale is .*; it must be positive and finite"):
         ab.tuned_rates(scale)
+
+
+@dataclass(frozen=True)
+class GivenRate:
+    """A preset of one's own: any first rate."""
+
+    value: float
+    schedule: object = ab.IncreasingRate()
+
+    def eta0(self, dimension, theta, loss_bound, episodes, budget):
+        return self.value
+
+
+@pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
+def test_a_first_rate_that_is_none_is_refused_before_it_starts(value):
+    with pytest.raises(ValueError, match=r"eta0 = .*; a learning rate must be positive and finite"):
+        learner(9, rates=GivenRate(value))
+
+
+class Shifted(ab.CorrectedConfidence):
+    """Radii as they are, perturbations moved."""
+
+    def __init__(self, epsilon):
+        super().__init__()
+        object.__setattr__(self, "moved", epsilon)
+
+    def epsilon(self, counts, episodes):
+        return self.moved
+
+    def radius(self, counts, episodes):
+        return ab.CorrectedConfidence().radius(counts, episodes)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "message"),
+    [
+        (np.full((3, 3, 2), np.nan), r"epsilon\[0, 0, 0\] is nan; every entry must be finite"),
+        (np.full((3, 3, 2), -1.0), r"epsilon\[0, 0, 0\] is -1; a perturbation must not be negative"),
+        (np.ones((1, 3, 2)), r"epsilon has shape \(1, 3, 2\)"),
+    ],
+)
+def test_a_perturbation_that_is_none_is_refused_before_it_starts(epsilon, message):
+    with pytest.raises(ValueError, match=message):
+        learner(9, confidence=Shifted(epsilon))
+
+
+@pytest.mark.parametrize("engine", ["reference", "auto"])
+def test_what_is_carried_between_epochs_is_checked(engine, rng):
+    losses = ab.losses.fixed(WORLD.loss, 9)
+    with pytest.raises(ValueError, match=r"between_epochs\(dual\)\[0, 0, 0, 0\] is nan; every entry must be"):
+        ab.simulate(
+            learner(9, between_epochs=lambda dual: dual * np.nan), WORLD.mdp, losses, rng, engine=engine
+        )
+
+
+def test_a_trajectory_from_elsewhere_is_refused(rng):
+    agent = learner(3)
+    agent.policy(rng)
+    start = WORLD.mdp.initial_state
+    states = np.full(4, (start + 1) % 3)
+    with pytest.raises(ValueError, match=f"the trajectory starts in state {states[0]}; .* in {start}"):
+        agent.observe(ab.AggregateFeedback(ab.Trajectory(states, np.zeros(3, int), 3, 2), 1.0))
+    assert agent.episode == 0
+
+
+def test_a_total_is_checked_also_where_there_is_nothing_to_learn():
+    agent = ab.AggregateFeedbackLearner(1, 1, 2, 5, **TUNED)
+    trajectory = ab.Trajectory(np.zeros(3, int), np.zeros(2, int), 1, 1)
+    with pytest.raises(ValueError, match=r"loss_value = 7\.0; the observed loss must lie in \[0, 2\.0\]"):
+        agent.observe(ab.AggregateFeedback(trajectory, 7.0))
+    assert agent.episode == 0
+
+
+def test_sizes_may_be_numpys_integers(rng):
+    """They say the same, also in a state that was written down."""
+    sizes = np.array([3, 2, 3, 9])
+    agent = ab.AggregateFeedbackLearner(*sizes, **TUNED, initial_state=np.int64(1))
+    ab.AggregateFeedbackLearner(3, 2, 3, 9, **TUNED, initial_state=1).restore(agent.snapshot())

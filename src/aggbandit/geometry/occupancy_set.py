@@ -52,6 +52,7 @@ from aggbandit._arrays import (
     check_finite,
     check_rows,
     check_shape,
+    check_state,
     first,
     place,
     read_only,
@@ -73,6 +74,7 @@ ROUNDING_FLOOR = 1e-4
 MAX_ITERATIONS = 10_000
 ROUNDING = 1e-12
 SURFACE_TOLERANCE = 1e-9
+TOO_CLOSE = "rounding carried a point out of the set: it is too close to a wall for double precision"
 # A Newton step for sigma this small, relatively, leaves an error of its square.
 QUADRATIC = 1e-8
 
@@ -81,11 +83,10 @@ QUADRATIC = 1e-8
 class OccupancySet:
     """The occupancy measures that agree with what has been counted.
 
-    S_i = { x : x >= 0, start, flow, sum_s' |x[h,s,a,s'] - P_hat[h,s,a,s'] x(h,s,a)| <= radius[h,s,a] x(h,s,a)
-    }.
+    S_i = { x : x >= 0, start, flow,
+            sum_s' |x[h,s,a,s'] - P_hat[h,s,a,s'] x(h,s,a)| <= radius[h,s,a] x(h,s,a) for every (h,s,a) }.
 
-    P_hat:         (H, S, A, S), the empirical next-state distributions; a row whose radius is infinite is
-    ignored
+    P_hat:         (H, S, A, S), the empirical next-state distributions; a row of infinite radius is ignored
     radius:        (H, S, A), L1 radii, positive; infinite where nothing has been seen
     initial_state: s_1, in 0..S-1
 
@@ -111,13 +112,13 @@ class OccupancySet:
             raise ValueError(
                 f"{place('radius', where)} is {radius[where]}; it must be positive (the set needs room)"
             )
-        if not 0 <= self.initial_state < shape[1]:
-            raise ValueError(f"initial_state is {self.initial_state!r}; it must be a state 0..{shape[1] - 1}")
+        check_state("initial_state", self.initial_state, shape[1])
         P_hat[np.isinf(radius)] = 1.0 / shape[1]
         check_rows("P_hat", P_hat)
         P_hat.setflags(write=False)
         object.__setattr__(self, "P_hat", P_hat)
         object.__setattr__(self, "radius", radius)
+        object.__setattr__(self, "initial_state", int(self.initial_state))
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -143,9 +144,8 @@ class OccupancySet:
         """(H, S, A): does the L1 constraint of this cell exclude anything?
 
         It holds by itself when radius >= 2 (1 - min P_hat), since no distribution is farther from P_hat than
-        that.
-        Then the constraint is left out: a barrier of it would move the centre and shrink the ellipsoid for
-        nothing.
+        that. Then the constraint is left out: a barrier of it would move the centre and shrink the ellipsoid
+        for nothing.
         """
         return np.asarray(self.radius < 2.0 * (1.0 - self.P_hat.min(axis=-1)), dtype=np.bool_)
 
@@ -183,7 +183,8 @@ class OccupancySet:
         bad = excess > tolerance
         if bad.any():
             where = first(bad)
-            mass = float(table[where].sum())
+            # Without mass there is no distribution: what violates the radius are forgiven negative entries.
+            mass = max(float(table[where].sum()), tolerance)
             distance = (float(excess[where]) + float(self.radius[where]) * mass) / mass
             raise ValueError(
                 f"radius fails at {place('x', where)}: its next-state distribution is {distance:.6g} away "
@@ -268,8 +269,7 @@ class _Flow:
 
 
 class _Wall(NamedTuple):
-    """The L1 term of every cell at x; rows of unconstrained cells are zero, and inverse_kappa is one
-    there."""
+    """The L1 term of every cell at x; rows of unconstrained cells are zero, and inverse_kappa is one."""
 
     r: FloatArray  # (cells, S)   x - P_hat X
     sigma: FloatArray  # (cells,)
@@ -355,13 +355,20 @@ class OccupancyBarrier:
         return cells
 
     def _wall(self, x: FloatArray) -> _Wall:
-        """The L1 term at x (cells, S), vectorised over the constrained cells."""
+        """The L1 term at x (cells, S), vectorised over the constrained cells.
+
+        Raises FloatingPointError if x is not strictly inside: a Newton step keeps a point inside, so only
+        rounding can have carried it out.
+        """
         at = self._constrained
         P_hat, radius, cells = self._P_hat[at], self._radius[at], x[at]
         mass = cells.sum(axis=1)
         r = cells - P_hat * mass[:, None]
         distance = np.abs(r)
-        sigma = _smallest_auxiliary(distance, radius * mass - distance.sum(axis=1))
+        slack = radius * mass - distance.sum(axis=1)
+        if not (np.all(x > 0) and np.all(slack > 0)):
+            raise FloatingPointError(TOO_CLOSE)
+        sigma = _smallest_auxiliary(distance, slack)
         root = np.hypot(sigma[:, None], r)
         t = sigma[:, None] + root
         m = 1.0 / (root * t)
@@ -460,15 +467,15 @@ class OccupancyBarrier:
         at which to stop.
 
         A step is damped by 1/(1 + decrement) while the decrement is 1/4 or more. Once it is at most 1/20,
-        further
-        steps are taken with the old factorisation, as long as they halve the decrement: they cost a solve
-        each, and the point so reached is the one whose factorisation the next round needs anyway. Every step
-        also removes what rounding did to the flow equations. The result is certified by a factorisation at
-        the result.
+        further steps are taken with the old factorisation, as long as they halve the decrement: they cost a
+        solve each, and the point so reached is the one whose factorisation the next round needs anyway. Every
+        step also removes what rounding did to the flow equations. The result is certified by a factorisation
+        at the result.
 
         Returns the point, its Dikin ellipsoid, its Newton decrement (at most 1e-8; what rounding allows close
         to a wall) and the numbers of steps and of damped ones. Raises ValueError for a wrong shape, a NaN, or
-        a start that is not inside; RuntimeError when 10,000 steps do not suffice.
+        a start that is not inside; FloatingPointError or RuntimeError (10,000 steps do not suffice) when the
+        minimiser is closer to a wall than double precision can tell, for `linear` of 1e9 and more.
         """
         target = self._cells("linear", linear)
         dikin = self.dikin(start)
@@ -480,6 +487,8 @@ class OccupancyBarrier:
             direction, dual, decrement = dikin.solve(self._gradient(x, wall) + target, self._flow.residual(x))
             # Adding C'lambda changes nothing on the slice; it keeps the residual small, hence accurate.
             target = target + self._flow.transpose(dual)
+            if not math.isfinite(decrement):
+                raise FloatingPointError(TOO_CLOSE)
             if fresh:
                 if decrement <= tolerance or ROUNDING_FLOOR >= decrement > 0.5 * best:
                     self._last = dikin
@@ -573,7 +582,10 @@ class OccupancyDikin:
         self._unit = unit = 1.0 / np.sqrt(band[0])
         for offset in range(min(2 * n_states, flow.rows)):
             band[offset, : flow.rows - offset] *= unit[offset:] * unit[: flow.rows - offset]
-        self._band = cholesky_banded(band, lower=True, overwrite_ab=True, check_finite=False)
+        try:
+            self._band = cholesky_banded(band, lower=True, overwrite_ab=True, check_finite=False)
+        except np.linalg.LinAlgError as error:
+            raise FloatingPointError(TOO_CLOSE) from error
 
     def _layer_slices(self) -> list[slice]:
         """The cells of each step."""
@@ -621,7 +633,8 @@ class OccupancyDikin:
         dual = self._multipliers(residual - self._flow(self._inverse_times(g)))
         reduced = g + self._flow.transpose(dual)
         direction = -self._inverse_times(reduced)
-        return direction, dual, math.sqrt(max(0.0, -float(np.vdot(reduced, direction))))
+        # Negative only by rounding; its size then says how much of the decrement is rounding.
+        return direction, dual, math.sqrt(abs(float(np.vdot(reduced, direction))))
 
     # The public face, on tables.
 
@@ -646,8 +659,7 @@ class OccupancyDikin:
         return math.sqrt(self._square(self._barrier._cells("v", v)))
 
     def dual_norm(self, loss: ArrayLike) -> float:
-        """The dual norm on the slice: max of loss·v over Cv = 0, ||v||_x <= 1; adding C'lambda changes
-        nothing.
+        """The dual norm on the slice: max of loss·v over Cv = 0, ||v||_x <= 1, whatever C'lambda is added.
 
         loss: (H, S, A, S). Raises ValueError for a wrong shape or a NaN. Source: Section 2.
         """

@@ -46,8 +46,7 @@ class CorrectedConfidence:
     eps(h,s,a) = 5H sqrt((S + log(HSAK/delta)) / max(N(h,s,a), 1)),    radius = eps/(2H).
 
     Two dynamics in a ball of radius w differ by up to 2w, which the printed radius eps/H forgets. Half of it
-    still
-    holds the truth: Weissman's inequality needs sqrt(2) where eps/(2H) has 5/2.
+    still holds the truth: Weissman's inequality needs sqrt(2) where eps/(2H) has 5/2.
 
     delta: the probability that some row is ever farther off; 1/(HK) if None.
     Source: Eqs. (epsilon), (omconcentration) and Lemma boundocdiff, corrected.
@@ -140,4 +139,5 @@ def most_epochs(n_states: int, n_actions: int, horizon: int, episodes: int) -> i
     n_states S, n_actions A, horizon H, episodes K. Source: Section 3.3; Algorithm 3.
     """
     n_cells = n_actions + (horizon - 1) * n_states * n_actions
-    return n_cells * (1 + int(np.floor(np.log2(episodes)))) + 1
+    # floor(log2 K) is the number of binary digits minus one.
+    return n_cells * int(episodes).bit_length() + 1

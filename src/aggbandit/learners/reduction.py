@@ -18,7 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, IntArray, check_positive_int
+from aggbandit._arrays import (
+    FloatArray,
+    IntArray,
+    check_finite,
+    check_nonnegative,
+    check_positive_int,
+    check_shape,
+    check_state,
+)
 from aggbandit.feedback import AggregateFeedback
 from aggbandit.geometry.occupancy_set import OccupancyBarrier, OccupancyDikin, OccupancySet
 from aggbandit.learners.confidence import (
@@ -33,6 +41,7 @@ from aggbandit.learners.increasing_rates import (
     IncreasingRate,
     IncreasingRateOMD,
     IncreasingRateRound,
+    check_observation,
 )
 from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.occupancy import policy_of
@@ -83,8 +92,10 @@ class TheoremRates:
 
 @dataclass(frozen=True)
 class TunedRates:
-    """A first rate outside the theorem, with a schedule; see `tuned_rates`. Raises ValueError unless scale >
-    0."""
+    """A first rate outside the theorem, with a schedule; see `tuned_rates`.
+
+    Raises ValueError unless scale > 0.
+    """
 
     scale: float
     schedule: IncreasingRate | ConstantRate
@@ -136,8 +147,7 @@ def restart(dual: FloatArray) -> FloatArray:
 
 
 def carry(dual: FloatArray) -> FloatArray:
-    """An epoch goes on from the sum of estimates `dual` of the last one, in the new set. Outside the
-    theorem."""
+    """An epoch goes on, in its new set, from the sum of estimates `dual` of the last one; no theorem."""
     return dual
 
 
@@ -200,8 +210,7 @@ class BanditState:
     """Where Algorithm 2 is in the current epoch; `center` is None before its first prediction.
 
     dual: the sum of rate times estimate, (H, S, A, S); eta: the last rate; round: from 1; clipped,
-    newton_steps and
-    damped: counted since the epoch began.
+    newton_steps and damped: counted since the epoch began.
     """
 
     dual: FloatArray
@@ -220,12 +229,11 @@ class AggregateFeedbackLearner:
     rates:          `theorem_rates()` or `tuned_rates(scale)`; there is no default, since they differ so much
     confidence:     `CorrectedConfidence()` (the default) or `TightConfidence()`
     between_epochs: `restart` (the paper) or `carry` (outside the theorem)
-    baseline:       what is subtracted from every total: a number in [0, H] (0 in the paper) or
-    `RunningMean()`
+    baseline:       what is subtracted from every total: a number in [0, H] (0 in the paper), `RunningMean()`
     initial_state:  s_1
 
-    Raises ValueError for sizes that are not positive integers, or a state or a baseline out of range.
-    Source: Section A, Algorithm 3.
+    Raises ValueError for sizes that are not positive integers, a state or a baseline out of range, a first
+    rate that is not positive, radii or perturbations that are none. Source: Section A, Algorithm 3.
     """
 
     feedback = AggregateFeedback
@@ -250,13 +258,12 @@ class AggregateFeedbackLearner:
             ("episodes", episodes),
         ):
             check_positive_int(name, value)
-        if not 0 <= initial_state < n_states:
-            raise ValueError(f"initial_state is {initial_state!r}; it must be a state 0..{n_states - 1}")
+        check_state("initial_state", initial_state, n_states)
         if not isinstance(baseline, RunningMean) and not 0 <= baseline <= horizon:
             raise ValueError(f"baseline is {baseline}; it must lie in [0, {horizon}]")
-        self.shape = (horizon, n_states, n_actions, n_states)
-        self.episodes = episodes
-        self.initial_state = initial_state
+        self.shape = (int(horizon), int(n_states), int(n_actions), int(n_states))
+        self.episodes = int(episodes)
+        self.initial_state = int(initial_state)
         self.rates = rates
         self.confidence: Confidence = CorrectedConfidence() if confidence is None else confidence
         self.between_epochs = between_epochs
@@ -275,6 +282,9 @@ class AggregateFeedbackLearner:
         horizon = self.shape[0]
         P_hat = empirical_dynamics(counts)
         epsilon = self.confidence.epsilon(counts, self.episodes)
+        check_shape("epsilon", epsilon, self.shape[:3], "(H, S, A)")
+        check_finite("epsilon", epsilon)
+        check_nonnegative("epsilon", epsilon, "a perturbation")
         body = OccupancySet(P_hat, self.confidence.radius(counts, self.episodes), self.initial_state)
         barrier = OccupancyBarrier(body)
         budget = epoch_budget(counts, epsilon, self.initial_state)
@@ -282,6 +292,11 @@ class AggregateFeedbackLearner:
         if barrier.dimension > 0:
             wished = self.rates.eta0(barrier.dimension, barrier.theta, float(horizon), self.episodes, budget)
             cap = theory.eta0_cap(barrier.dimension, float(horizon), self._constant_baseline())
+            if not (wished > 0 and math.isfinite(wished)):
+                raise ValueError(f"eta0 = {wished}; a learning rate must be positive and finite")
+        dual = self.between_epochs(self._dual)
+        check_shape("between_epochs(dual)", dual, self.shape, "(H, S, A, S)")
+        check_finite("between_epochs(dual)", dual)
         self.epoch = Epoch(
             index=index,
             first_episode=self.episode,
@@ -294,7 +309,7 @@ class AggregateFeedbackLearner:
             eta0_capped=wished > cap,
         )
         self.in_epoch = np.zeros(self.shape, dtype=np.int64)
-        self.state = BanditState(dual=self.between_epochs(self._dual), eta=self.epoch.eta0)
+        self.state = BanditState(dual=dual, eta=self.epoch.eta0)
         self._barrier = barrier
         self._bandit: IncreasingRateOMD | None = None
 
@@ -316,22 +331,29 @@ class AggregateFeedbackLearner:
         """Lines 10-14: feed Algorithm 2, count, and end the epoch when a count has doubled.
 
         feedback: the trajectory and its total loss. Returns the round of Algorithm 2 (None if S = A = 1,
-        where there is nothing to learn). Raises ValueError, before anything changes, for a total outside [0,
-        H] or a trajectory of another shape; RuntimeError when no policy was asked for.
+        where there is nothing to learn). Raises ValueError, before anything changes, for a total outside
+        [0, H], or a trajectory of another shape or from another state than s_1; RuntimeError when no policy
+        was asked for.
         """
         trajectory, total = feedback.trajectory, feedback.total
         if trajectory.shape != self.shape:
             raise ValueError(
                 f"the trajectory has shape {trajectory.shape}; expected (H, S, A, S) = {self.shape}"
             )
+        if trajectory.states[0] != self.initial_state:
+            raise ValueError(
+                f"the trajectory starts in state {trajectory.states[0]}; the learner starts in "
+                f"{self.initial_state}"
+            )
         z_hat = trajectory.indicator()
+        epsilon = np.broadcast_to(self.epoch.epsilon[..., None], self.shape)
+        check_observation(total, z_hat, epsilon, self.shape, float(self.shape[0]))
         # Line 11.
         played: IncreasingRateRound | None = None
         if self._barrier.dimension > 0:
             if self._bandit is None:
                 raise RuntimeError(f"episode {self.episode}: observe was called before policy")
             self._bandit.baseline = self.next_baseline()
-            epsilon = np.broadcast_to(self.epoch.epsilon[..., None], self.shape)
             played = self._bandit.update(total, z_hat, epsilon)
             self._record(played)
         # Line 12.
@@ -368,8 +390,7 @@ class AggregateFeedbackLearner:
         return bandit
 
     def forget_instance(self) -> None:
-        """Let the next prediction make its instance of Algorithm 2 from `state`, which was changed from
-        outside."""
+        """Let the next prediction make its instance of Algorithm 2 from `state`, changed from outside."""
         self._bandit = None
 
     def _record(self, played: IncreasingRateRound) -> None:

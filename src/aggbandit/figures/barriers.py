@@ -87,11 +87,11 @@ def landscape(body: Polytope, points: FloatArray, length: float = 0.5) -> Figure
     values = -np.log(slacks).sum(axis=-1)
     center = barrier.analytic_center()
     bottom = barrier.value(center)
-    levels = bottom + np.array([0.1, 0.4, 1, 2, 3.5, 5.5])
+    levels = bottom + np.array([0.2, 0.6, 1.2, 2, 3.5, 5.5])  # within the first is room for a word
     ax.contour(x, y, values, levels=levels, colors=BASELINE, linewidths=1, linestyles="-")
     _polygon(ax, body)
     ax.plot(*center, "s", color=INK, ms=7)
-    ax.annotate("centre", center, xytext=(7, 5), textcoords="offset points", color=INK)
+    ax.annotate("centre", center, xytext=(7, -6), textcoords="offset points", color=INK, va="center")
     for point in points:
         push = -barrier.gradient(point)
         ax.annotate(
@@ -215,7 +215,7 @@ def _along_the_path(ax: Any, body: Polytope, ellipse: DikinEllipsoid, direction:
     for wall in (ahead, behind):
         if -6 < wall < 3:
             ax.axvline(wall, color=WALL, lw=2)
-    ax.text(-5.85, 0.3, f"wall ahead at {ahead:.2f}", color=WALL, fontsize=10.5)
+    ax.text(-5.85, 0.3, f"wall ahead\nat {ahead:.2f}", color=WALL, fontsize=10.5)
 
 
 # The second explorable

@@ -189,6 +189,7 @@ def regret_by_learner(
 
     `at` (k,) episodes; `curves` by name: mean and standard error (k,); `clipped` by name: share of episodes;
     `idle` (k,) the regret of a learner that never moves; `top` of the regret's axis.
+    Regrets are shares of what the uniform policy has in the end.
     """
     colors = (LEARNER, ESTIMATE, LOSS, BEST, BOUND)
     fig: Figure
@@ -202,7 +203,7 @@ def regret_by_learner(
         right.barh(rows[i], clipped[name], height=0.35, color=colors[i])
         right.plot(-0.07, rows[i], MARKERS[i], color=colors[i], clip_on=False)
         right.text(0, rows[i] + 0.24, name, fontsize=10, va="bottom")
-    left.set(xlim=(0, at[-1] * 1.02), ylim=(0, top), xlabel="nights", ylabel="regret")
+    left.set(xlim=(0, at[-1] * 1.02), ylim=(0, top), xlabel="nights", ylabel="regret, as a share")
     left.set_xticks([0, at[-1] / 2, at[-1]])
     left.set_xticklabels([f"{t:,.0f}" for t in (0, at[-1] / 2, at[-1])])
     right.set(xlim=(-0.1, 1), ylim=(-0.5, len(curves) - 0.2), yticks=[], xlabel="share of clipped nights")

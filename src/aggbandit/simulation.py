@@ -159,7 +159,7 @@ class History:
         """Read a file that `save` wrote.
 
         path: of the file. Raises FileNotFoundError if there is none, and ValueError, naming the file, if it
-        is truncated, not a history, or of a newer version.
+        is truncated, not a history, of another version, or its arrays have not the lengths it says.
         """
         try:
             with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -183,9 +183,14 @@ class History:
         checkpoint = None if generator is None else {"learner": learner, "generator": generator}
         try:
             epochs = tuple(EpochSummary(**epoch) for epoch in header.pop("epochs"))
-            return cls(**arrays, **header, epochs=epochs, checkpoint=checkpoint)
+            history = cls(**arrays, **header, epochs=epochs, checkpoint=checkpoint)
         except (KeyError, TypeError) as error:
             raise ValueError(f"{path} is not a saved history: something is missing") from error
+        blocks = -(-history.episodes // history.every)
+        for name in ("expected_loss", "total_loss", "comparator_loss"):
+            if arrays[name].shape != (blocks,):
+                raise ValueError(f"{path}: {name} has shape {arrays[name].shape}; expected ({blocks},)")
+        return history
 
 
 def simulate(

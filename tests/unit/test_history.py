@@ -2,6 +2,7 @@
 
 import os
 import signal
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -219,3 +220,31 @@ def test_what_is_missing_in_a_file_is_said(tmp_path):
     np.savez(path, header=np.array('{"format": "aggbandit history", "version": 1}'))
     with pytest.raises(ValueError, match=r"run\.npz is not a saved history: something is missing"):
         ab.History.load(path)
+
+
+def test_arrays_of_another_length_are_refused(tmp_path):
+    history = ab.simulate(agent(), MDP, LOSSES, np.random.default_rng(3), engine="reference", every=7)
+    path = tmp_path / "run.npz"
+    replace(history, total_loss=history.total_loss[:-1]).save(path)
+    with pytest.raises(ValueError, match=r"run\.npz: total_loss has shape \(21,\); expected \(22,\)"):
+        ab.History.load(path)
+
+
+def test_a_state_with_something_missing_changes_nothing():
+    part, fresh = interrupted(), agent()
+    del part.checkpoint["learner"]["counters"]
+    with pytest.raises(ValueError, match="the state lacks counters"):
+        ab.resume(part, fresh, MDP, LOSSES)
+    assert fresh.episode == 0
+
+
+@pytest.mark.parametrize("handler", [None, signal.SIG_IGN], ids=["not Python's", "ignored"])
+def test_a_handler_that_is_not_ours_to_replace_stays(monkeypatch, handler):
+    """Python says None for a handler that came from C, and cannot put it back."""
+
+    def refuse(number, action):
+        raise AssertionError("the handler was replaced")
+
+    monkeypatch.setattr(signal, "getsignal", lambda number: handler)
+    monkeypatch.setattr(signal, "signal", refuse)
+    assert ab.simulate(agent(), MDP, LOSSES, np.random.default_rng(7), engine="reference").complete

@@ -487,8 +487,12 @@ class AggregateFeedbackLearner:
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
         """Go to the state that `snapshot` describes.
 
-        Raises ValueError if it is of a learner made with other arguments.
+        Raises ValueError, before anything changes, if it is of a learner made with other arguments, or if
+        something is missing.
         """
+        missing = self.snapshot().keys() - snapshot.keys()
+        if missing:
+            raise ValueError(f"the state lacks {', '.join(sorted(missing))}")
         if str(snapshot["arguments"]) != self.arguments:
             raise ValueError(
                 f"the state is of a learner with {snapshot['arguments']}; this one has {self.arguments}"

@@ -343,7 +343,7 @@ def _runner(learner: EpisodeLearner[Any], mdp: FiniteHorizonMDP, losses: LossSeq
 
             return CompiledRun(learner, mdp, losses)
         if engine == "compiled":
-            raise ImportError("the compiled engine needs Numba: in the project's folder, pip install -e '.[fast]'")
+            raise ImportError("the compiled engine needs Numba: pip install -e '.[fast]'")
     if engine == "compiled":
         raise ValueError(
             f"the compiled engine cannot play {type(learner).__name__}; it plays Algorithm 3 as it stands, "
@@ -466,7 +466,7 @@ def _bar(total: int, done: int, progress: bool) -> Iterator[Any]:
         yield lambda count: None
         return
     if importlib.util.find_spec("tqdm") is None:
-        raise ImportError("a progress bar needs tqdm: in the project's folder, pip install -e '.[sweep]'")
+        raise ImportError("a progress bar needs tqdm: pip install -e '.[sweep]'")
     from tqdm.auto import tqdm
 
     with tqdm(total=total, initial=done, unit="episode", unit_scale=True) as bar:

@@ -314,7 +314,7 @@ def _open(env_or_id: Any, make_kwargs: dict[str, Any]) -> tuple[Any, str]:
         import gymnasium
     except ImportError as error:
         raise ImportError(
-            "from_gymnasium needs Gymnasium to make an environment by name: pip install gymnasium"
+            "from_gymnasium needs Gymnasium to make an environment by name: pip install -e '.[book]'"
         ) from error
     return gymnasium.make(env_or_id, **make_kwargs).unwrapped, env_or_id
 

@@ -237,5 +237,5 @@ def test_what_is_no_toy_text_environment_is_refused():
 
 def test_without_gymnasium_the_remedy_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "gymnasium", None)
-    with pytest.raises(ImportError, match=r"pip install 'aggbandit\[book\]'"):
+    with pytest.raises(ImportError, match=r"pip install -e '\.\[book\]'"):
         ab.from_gymnasium("FrozenLake-v1", 5)

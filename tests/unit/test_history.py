@@ -18,6 +18,14 @@ def agent(**choices):
     return ab.AggregateFeedbackLearner(2, 2, 2, K, rates=ab.tuned_rates(), between_epochs=ab.carry, **choices)
 
 
+@pytest.fixture(autouse=True)
+def ctrl_c_is_listened_to():
+    """A job that a shell started in the background inherits a Ctrl-C that is ignored; these tests press it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 class Interrupting:
     """A learner at whose `stop`-th episode somebody presses Ctrl-C."""
 

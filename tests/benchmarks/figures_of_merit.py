@@ -162,7 +162,12 @@ def duration(value):
     """Seconds with three digits and a fitting unit."""
     unit, scale = ("µs", 1e6) if value < 1e-3 else ("ms", 1e3)
     digits = max(0, 2 - math.floor(math.log10(value * scale)))
-    return f"{value * scale:.{digits}f} {unit}"
+    return unbroken(f"{value * scale:.{digits}f} {unit}")
+
+
+def unbroken(thing):
+    """What it is in words, kept on one line of a narrow table."""
+    return str(thing).replace(" ", "\u00a0")
 
 
 def processor():
@@ -178,8 +183,8 @@ def test_the_figures_of_merit():
     lines = [
         f"Measured on {datetime.date.today().isoformat()} on one core of {processor()}, by `make bench`.",
         "",
-        "| (H, S, A) | an episode, decrement ≤ 1e-8 | the same, ≤ 1e-4 | Newton steps | factorisations "
-        "| constrained cells | cvxpy + Clarabel step / episode | dense factorisation / episode |",
+        "| (H, S, A) | episode, to 1e-8 | to 1e-4 | Newton steps | factorisations "
+        "| constrained cells | cvxpy / ours | dense / ours |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for shape in SHAPES:
@@ -189,7 +194,7 @@ def test_the_figures_of_merit():
             for kind in ("cvxpy", "dense")
         ]
         lines.append(
-            f"| {shape} | {duration(episode[shape][0])} | {duration(episode[shape][1])} | {steps:.2f} "
+            f"| {unbroken(shape)} | {duration(episode[shape][0])} | {duration(episode[shape][1])} | {steps:.2f} "
             f"| {factorisations:.2f} | {walls} of {n_cells} | {' | '.join(against)} |"
         )
     in_S, in_A, in_H = exponent(GROWTH_S, 1), exponent(GROWTH_A, 2), exponent(GROWTH_H, 0)

@@ -20,7 +20,7 @@ def agent(**choices):
 
 @pytest.fixture(autouse=True)
 def ctrl_c_is_listened_to():
-    """A job that a shell started in the background inherits a Ctrl-C that is ignored; these tests press it."""
+    """A job that a shell started in the background inherits an ignored Ctrl-C; these tests press it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

@@ -194,8 +194,8 @@ def test_the_figures_of_merit():
             for kind in ("cvxpy", "dense")
         ]
         lines.append(
-            f"| {unbroken(shape)} | {duration(episode[shape][0])} | {duration(episode[shape][1])} | {steps:.2f} "
-            f"| {factorisations:.2f} | {walls} of {n_cells} | {' | '.join(against)} |"
+            f"| {unbroken(shape)} | {duration(episode[shape][0])} | {duration(episode[shape][1])} "
+            f"| {steps:.2f} | {factorisations:.2f} | {walls} of {n_cells} | {' | '.join(against)} |"
         )
     in_S, in_A, in_H = exponent(GROWTH_S, 1), exponent(GROWTH_A, 2), exponent(GROWTH_H, 0)
     lines += [

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
+from aggbandit.figures._projection import view
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -220,17 +221,7 @@ def _along_the_path(ax: Any, body: Polytope, ellipse: DikinEllipsoid, direction:
 
 # The second explorable
 
-_AZIMUTH, _ELEVATION = np.radians(26.0), np.radians(28.0)
-_VIEW = np.array(
-    [
-        [-np.sin(_AZIMUTH), np.cos(_AZIMUTH), 0.0],
-        [
-            -np.sin(_ELEVATION) * np.cos(_AZIMUTH),
-            -np.sin(_ELEVATION) * np.sin(_AZIMUTH),
-            np.cos(_ELEVATION),
-        ],
-    ]
-)
+_VIEW = view(26.0, 28.0)
 
 
 def plane_through_cube(body: Polytope, point: FloatArray) -> Figure:

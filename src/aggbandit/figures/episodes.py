@@ -13,6 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
+from aggbandit.figures._projection import view
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -172,18 +173,7 @@ def policy_strip(values: FloatArray, named: Mapping[str, float], best: float) ->
 
 # The cube of loss vectors
 
-_AZIMUTH, _ELEVATION = np.deg2rad(28.0), np.deg2rad(24.0)
-_VIEW = np.array(
-    [
-        [-np.sin(_AZIMUTH), np.cos(_AZIMUTH), 0.0],
-        [
-            -np.sin(_ELEVATION) * np.cos(_AZIMUTH),
-            -np.sin(_ELEVATION) * np.sin(_AZIMUTH),
-            np.cos(_ELEVATION),
-        ],
-    ]
-)
-"""From three dimensions to the page, without perspective: rows are the page's two directions."""
+_VIEW = view(28.0, 24.0)
 
 
 def plane_in_cube(total: float) -> FloatArray:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize_scalar
 
-from aggbandit.figures import engine
+from aggbandit.figures.chapters import ch11
 
 
 def lifted(point, rho):
@@ -21,7 +21,7 @@ def test_the_lowest_height_is_where_the_barrier_is_least(r):
             method="bounded",
             options={"xatol": 1e-10},
         )
-        assert engine.lowest(r, rho) == pytest.approx(found.x, abs=1e-6)
+        assert ch11.lowest(r, rho) == pytest.approx(found.x, abs=1e-6)
 
 
 def test_the_hessian_is_that_of_the_lifted_barrier():
@@ -29,23 +29,23 @@ def test_the_hessian_is_that_of_the_lifted_barrier():
     columns = [
         approx_fprime(point, lambda p, i=i: approx_fprime(p, lifted, 1e-5, rho)[i], 1e-5) for i in range(2)
     ]
-    np.testing.assert_allclose(engine.lifted_hessian(*point, rho), columns, rtol=1e-3)
+    np.testing.assert_allclose(ch11.lifted_hessian(*point, rho), columns, rtol=1e-3)
 
 
 def test_the_shadow_stays_inside_and_is_that_of_the_minimised_barrier_at_its_lowest():
     for r in (0.0, 0.4, 0.9):
         for t in np.linspace(r + 0.01, 0.99, 7):
-            hessian = engine.lifted_hessian(r, t, 1.0)
+            hessian = ch11.lifted_hessian(r, t, 1.0)
             shadow, section = np.sqrt(np.linalg.inv(hessian)[0, 0]), 1 / np.sqrt(hessian[0, 0])
             assert section <= shadow * (1 + 1e-12)
             assert r + shadow < 1
 
         # Finite differences of min_t F, against the shadow at the lowest height.
         def value(s):
-            return lifted((s, engine.lowest(s, 1.0)), 1.0)
+            return lifted((s, ch11.lowest(s, 1.0)), 1.0)
 
         curvature = (value(r + 1e-4) - 2 * value(r) + value(r - 1e-4)) / 1e-8
-        shadow = np.linalg.inv(engine.lifted_hessian(r, engine.lowest(r, 1.0), 1.0))[0, 0]
+        shadow = np.linalg.inv(ch11.lifted_hessian(r, ch11.lowest(r, 1.0), 1.0))[0, 0]
         assert 1 / curvature == pytest.approx(shadow, rel=1e-3)
 
 
@@ -58,10 +58,10 @@ def test_frames_of_a_moving_figure_have_one_size():
         return {"dense": S**6, "blocks": S**4, "rank three": S**3}
 
     for frames in (
-        [engine.shadow(0.5, 0.6), engine.shadow(0.95, 0.99)],
-        [engine.costs(count), engine.costs(count, mark=10)],
-        [engine.digits(distances, sizes, errors, here) for here in range(3)],
-        [engine.sampler([0, 10], np.array([0.0, 0.5]), np.array([1.0, 2.0]))],
-        [engine.matrices({"one": np.eye(3), "two": np.ones((2, 2))})],
+        [ch11.shadow(0.5, 0.6), ch11.shadow(0.95, 0.99)],
+        [ch11.costs(count), ch11.costs(count, mark=10)],
+        [ch11.digits(distances, sizes, errors, here) for here in range(3)],
+        [ch11.sampler([0, 10], np.array([0.0, 0.5]), np.array([1.0, 2.0]))],
+        [ch11.matrices({"one": np.eye(3), "two": np.ones((2, 2))})],
     ):
         assert len({tuple(figure.get_size_inches()) for figure in frames}) == 1

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from aggbandit import OptimisticEXP2, theory
-from aggbandit.figures import background, optimism
+from aggbandit.figures.chapters import appendix, ch07
 
 
 @pytest.fixture
@@ -25,41 +25,41 @@ def test_width_is_the_term_the_learner_takes_off(habits):
     learner.predict(np.random.default_rng(1))
     record = learner.update(0.4, habits[0], epsilon)
     term = habits @ record.estimate - record.values
-    assert np.allclose(optimism.width(habits, record.second_moment, epsilon), term)
+    assert np.allclose(ch07.width(habits, record.second_moment, epsilon), term)
 
 
 def test_width_in_a_set_that_does_not_span(habits):
     doubled = np.hstack([habits, habits, np.zeros((6, 1))])
     q, epsilon = np.full(6, 1 / 6), np.array([0.1, 0.5, 0.2])
     lifted = np.concatenate([epsilon, np.zeros(4)])
-    thin = optimism.width(doubled, doubled.T @ (q[:, None] * doubled), lifted)
-    assert np.allclose(thin, optimism.width(habits, habits.T @ (q[:, None] * habits), epsilon))
+    thin = ch07.width(doubled, doubled.T @ (q[:, None] * doubled), lifted)
+    assert np.allclose(thin, ch07.width(habits, habits.T @ (q[:, None] * habits), epsilon))
 
 
 def test_the_surface_is_under_the_plane_and_says_when_there_is_none(habits):
     loss, epsilon, mu = np.array([0.0, 0.5, 1.0]), np.full(3, 0.1), np.full(6, 1 / 6)
-    plane, curve, chord = optimism.surface(habits, mu, mu, 0.5, loss, epsilon).axes[1].lines
+    plane, curve, chord = ch07.surface(habits, mu, mu, 0.5, loss, epsilon).axes[1].lines
     assert np.all(curve.get_ydata() < plane.get_ydata())
     assert np.all(curve.get_ydata()[1:-1] > np.interp(curve.get_xdata()[1:-1].ravel(), *chord.get_data()))
-    only_one = optimism.surface(habits, np.eye(6)[0], mu, 0.0, loss, epsilon)
+    only_one = ch07.surface(habits, np.eye(6)[0], mu, 0.0, loss, epsilon)
     assert len(only_one.axes[1].lines) == 1
     titles = [only_one.axes[0].get_title(loc=side) for side in ("left", "center")]
     assert "rank of $M$: 1" in titles
 
 
-@pytest.mark.parametrize("norm", background.NORMS)
+@pytest.mark.parametrize("norm", appendix.NORMS)
 def test_dual_norms_are_attained_on_the_ball(norm):
     rng = np.random.default_rng(2)
     for loss in rng.normal(size=(20, 2)):
-        size, step = background.norm_and_dual(norm, loss)
-        ball = background.dual_pair(norm, 30).axes[0].patches[0].get_xy()
+        size, step = appendix.norm_and_dual(norm, loss)
+        ball = appendix.dual_pair(norm, 30).axes[0].patches[0].get_xy()
         plt.close("all")
         assert size == pytest.approx(loss @ step)
         assert (ball @ loss).max() == pytest.approx(size, rel=2e-4)
 
 
 def test_shadow_is_longer_than_section():
-    lines = background.shadow_and_section(np.array([[1.4, 0.9], [0.9, 1.1]])).axes[0].lines
+    lines = appendix.shadow_and_section(np.array([[1.4, 0.9], [0.9, 1.1]])).axes[0].lines
     section, shadow = (np.ptp(line.get_xdata()) / 2 for line in (lines[1], lines[2]))
     inverse = np.linalg.inv(np.array([[1.4, 0.9], [0.9, 1.1]]))
     assert section == pytest.approx(1 / np.sqrt(1.4))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
-from aggbandit.figures import occupancy_flow
+from aggbandit.figures.chapters import ch02
 
 WORLD = ab.night_driver()
 SVG = "{http://www.w3.org/2000/svg}"
@@ -31,8 +31,8 @@ def some_policy(seed):
 @pytest.mark.parametrize("seed", range(3))
 def test_bars_and_bands_are_as_wide_as_their_mass(seed):
     x = WORLD.mdp.occupancy(some_policy(seed))
-    drawing = ElementTree.fromstring(occupancy_flow.flow(WORLD, x))
-    full = occupancy_flow._MASS
+    drawing = ElementTree.fromstring(ch02.flow(WORLD, x))
+    full = ch02._MASS
 
     bars = [
         float(bar.get("height")) for bar in drawing.iter(f"{SVG}rect") if bar.get("fill") == "currentColor"
@@ -50,7 +50,7 @@ def test_bars_and_bands_are_as_wide_as_their_mass(seed):
 
 
 def test_a_flow_says_what_it_is_told():
-    drawing = occupancy_flow.flow(
+    drawing = ch02.flow(
         WORLD, WORLD.mdp.occupancy(ab.uniform_policy(WORLD.mdp)), title="so much <total>", dials={(1, 1): "q"}
     )
     words = [text.text for text in ElementTree.fromstring(drawing).iter(f"{SVG}text")]
@@ -66,13 +66,11 @@ def test_the_shadow_marks_the_best_corner(angle):
     theta = np.deg2rad(angle)
     mixed = np.cos(theta) * tables[0] + np.sin(theta) * tables[1]
     policy, value = WORLD.mdp.best_policy(mixed)
-    drawing = ElementTree.fromstring(
-        occupancy_flow.shadow(WORLD, pay, angle=angle, actions=policy.argmax(axis=-1))
-    )
+    drawing = ElementTree.fromstring(ch02.shadow(WORLD, pay, angle=angle, actions=policy.argmax(axis=-1)))
 
     (dot,) = drawing.iter(f"{SVG}circle")
-    dry = occupancy_flow._LOW + (float(dot.get("cx")) - occupancy_flow._PLANE_LEFT) / occupancy_flow._UNIT
-    rain = occupancy_flow._LOW + (occupancy_flow._PLANE_FOOT - float(dot.get("cy"))) / occupancy_flow._UNIT
+    dry = ch02._LOW + (float(dot.get("cx")) - ch02._PLANE_LEFT) / ch02._UNIT
+    rain = ch02._LOW + (ch02._PLANE_FOOT - float(dot.get("cy"))) / ch02._UNIT
     assert np.cos(theta) * dry + np.sin(theta) * rain == pytest.approx(value, abs=1e-3)
 
     words = [text.text for text in drawing.iter(f"{SVG}text")]
@@ -106,11 +104,11 @@ def test_the_loss_passes_seven_corners_from_dry_to_rain_and_changes_one_decision
 def test_pictures_of_mixing_and_of_the_lake_draw_what_they_are_given():
     corners = np.random.default_rng(0).random((9, 2)) + 1
     line = np.linspace(corners[0], corners[1], 5)
-    figure = occupancy_flow.mixing(corners, line, line, ("one", "two"))
+    figure = ch02.mixing(corners, line, line, ("one", "two"))
     assert {"one", "two"} <= {text.get_text() for text in figure.axes[0].texts}
 
     grid = ("SF", "HG")
-    figure = occupancy_flow.lake(
+    figure = ch02.lake(
         grid,
         {"left": np.array([1.0, 0.0, 0.2, 0.4])},
         {"left": ["a", "b", "c", "d"]},

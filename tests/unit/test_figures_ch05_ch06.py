@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aggbandit import LogBarrier, MirrorDescentBound, Polytope, box, simplex
-from aggbandit.figures import distortion, mirror
+from aggbandit.figures.chapters import ch05, ch06
 
 FIELD = Polytope([[-1, 0], [0, -1], [1, 3], [-1, 2]], [0, 0, 6, 2])
 
@@ -17,7 +17,7 @@ def test_the_steps_in_slope_land_where_the_barrier_s_step_lands():
     barrier = LogBarrier(box([0.0], [1.0]))
     first = barrier.mirror_step(np.array([0.5]), np.array([4.0])).x
     second = barrier.mirror_step(first, np.array([2.0])).x
-    (ax,) = mirror.map_subtract_map_back(0.5, [4, 2]).axes
+    (ax,) = ch05.map_subtract_map_back(0.5, [4, 2]).axes
     drawn = [float(line.get_xdata()[0]) for line in lines(ax, "o")]
     assert drawn == pytest.approx([0.5, first[0], second[0]])
 
@@ -25,7 +25,7 @@ def test_the_steps_in_slope_land_where_the_barrier_s_step_lands():
 def test_a_step_that_is_subtracted_stops_at_the_wall_in_the_picture():
     start, end = np.array([3.6, 0.45]), np.array([4.6, 1.45])
     assert not FIELD.contains(end)
-    crossing = mirror._last_inside(FIELD, start, end)
+    crossing = ch05._last_inside(FIELD, start, end)
     assert FIELD.slacks(crossing).min() == pytest.approx(0, abs=1e-12)
     # on the segment, and before its end
     share = (crossing - start) / (end - start)
@@ -36,7 +36,7 @@ def test_a_step_that_is_subtracted_stops_at_the_wall_in_the_picture():
 def test_the_ledger_s_bars_are_the_terms_of_the_bound():
     rising = MirrorDescentBound(first=10.0, middle=-3.0, last=2.0)
     falling = MirrorDescentBound(first=10.0, middle=4.0, last=2.0)
-    (ax,) = mirror.ledger({"rising": rising, "falling": falling}, {"rising": 1.0, "falling": 5.0}).axes
+    (ax,) = ch05.ledger({"rising": rising, "falling": falling}, {"rising": 1.0, "falling": 5.0}).axes
     widths = [bar.get_width() for bar in ax.patches]
     assert widths == pytest.approx([10, 2, -3, 10, 2, 4])
     sums = [float(line.get_xdata()[0]) for line in ax.lines if line.get_linewidth() == 3]
@@ -48,7 +48,7 @@ def test_the_ledger_s_bars_are_the_terms_of_the_bound():
 def test_the_paths_show_rounds_up_to_the_one_asked_for():
     rng = np.random.default_rng(0)
     barrier, entropy = rng.dirichlet(np.ones(3), size=(2, 9))
-    _, right = mirror.two_paths(barrier, entropy, 5, 4).axes
+    _, right = ch05.two_paths(barrier, entropy, 5, 4).axes
     curves = [line for line in right.lines if len(line.get_xdata()) == 5]
     assert [list(line.get_ydata()) for line in curves] == [
         list(path[:5].min(axis=1)) for path in (entropy, barrier)
@@ -58,7 +58,7 @@ def test_the_paths_show_rounds_up_to_the_one_asked_for():
 def test_the_cost_curve_of_a_long_step_is_the_divergence():
     start, loss = np.array([2.5, 0.12]), np.array([0.0, -1.0])
     barrier = LogBarrier(FIELD)
-    _, bottom = mirror.one_long_step(FIELD, start, loss, 0.9).axes
+    _, bottom = ch05.one_long_step(FIELD, start, loss, 0.9).axes
     unit = loss / barrier.dikin(start).dual_norm(loss)
     landed = barrier.mirror_step(start, 0.9 * unit).x
     (dot,) = lines(bottom, "o")
@@ -70,7 +70,7 @@ def test_the_bias_is_drawn_in_coordinates_whose_lengths_are_dual_norms():
     ellipse = LogBarrier(simplex(3)).dikin(np.array([0.5, 0.28, 0.22]))
     loss, mean = np.array([0.2, 0.5, 0.9]), np.array([0.3, 0.4, 0.6])
     tried = np.tile(ellipse.center, (360, 1))
-    _, right = distortion.moved_hands(ellipse, tried, tried, loss, mean, 0.1).axes
+    _, right = ch06.moved_hands(ellipse, tried, tried, loss, mean, 0.1).axes
     (truth,), (believed,) = lines(right, "o"), lines(right, "X")
     at = np.array([truth.get_xydata()[0], believed.get_xydata()[0]])
     assert np.linalg.norm(at[0]) == pytest.approx(ellipse.dual_norm(loss))
@@ -82,13 +82,13 @@ def test_the_bias_is_drawn_in_coordinates_whose_lengths_are_dual_norms():
 def test_the_regret_curves_are_means_over_seeds():
     rows = np.arange(40.0).reshape(2, 20)
     curves = {name: rows + i for i, name in enumerate("abcde")}
-    (ax,) = distortion.regret_curves(curves).axes
+    (ax,) = ch06.regret_curves(curves).axes
     np.testing.assert_allclose(ax.lines[0].get_ydata(), rows.mean(axis=0)[9::10])
 
 
 def test_believed_and_true_frequencies_are_the_bars():
     believed, true = np.array([[0.7, 0.3], [0.4, 0.6]]), np.array([[0.5, 0.5], [0.1, 0.9]])
-    figure = distortion.believed_and_true(believed, true, np.eye(2), ["old town", "ring road"])
+    figure = ch06.believed_and_true(believed, true, np.eye(2), ["old town", "ring road"])
     for leg, ax in enumerate(figure.axes):
         heights = [bar.get_height() for bar in ax.patches]
         assert heights == pytest.approx([*believed[leg], *true[leg]])

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from aggbandit import LogBarrier, Polytope
-from aggbandit.figures import barriers, estimator
+from aggbandit.figures.chapters import ch03, ch04
 
 FIELD = Polytope([[-1, 0], [0, -1], [1, 3], [-1, 2]], [0, 0, 6, 2])
 CORNER = np.array([6.0, 0.0])
@@ -28,7 +28,7 @@ def the_line(ax, color):
 def test_the_curve_of_divergence_is_the_divergence(share):
     barrier = LogBarrier(FIELD)
     start = barrier.analytic_center()
-    fig = barriers.ruler_on_a_path(FIELD, start, CORNER, share)
+    fig = ch03.ruler_on_a_path(FIELD, start, CORNER, share)
     d, divergence = the_line(fig.axes[1], "#222222").get_data()
     point = start + share * (CORNER - start)
     unit = (CORNER - start) / barrier.dikin(point).norm(CORNER - start)
@@ -38,7 +38,7 @@ def test_the_curve_of_divergence_is_the_divergence(share):
 
 def test_on_the_wall_there_is_no_curve_and_the_frame_keeps_its_size():
     start = LogBarrier(FIELD).analytic_center()
-    figures = [barriers.ruler_on_a_path(FIELD, start, CORNER, share) for share in (0.5, 1)]
+    figures = [ch03.ruler_on_a_path(FIELD, start, CORNER, share) for share in (0.5, 1)]
     assert len(figures[1].axes[1].texts) == 1
     assert "no ruler" in figures[1].axes[1].texts[0].get_text()
     assert tuple(figures[0].get_size_inches()) == tuple(figures[1].get_size_inches())
@@ -46,7 +46,7 @@ def test_on_the_wall_there_is_no_curve_and_the_frame_keeps_its_size():
 
 def test_the_discs_touch_a_wall_and_the_ellipses_do_not():
     points = np.array([[5.2, 0.12], [2.5, 0.06]])
-    ax = barriers.discs_and_ellipses(FIELD, points).axes[0]
+    ax = ch03.discs_and_ellipses(FIELD, points).axes[0]
     circles = [line.get_xydata() for line in ax.lines if line.get_linestyle() == "--"]
     ellipses = [patch.get_xy() for patch in ax.patches]
     for circle, ellipse in zip(circles, ellipses, strict=True):
@@ -57,7 +57,7 @@ def test_the_discs_touch_a_wall_and_the_ellipses_do_not():
 def test_section_and_shadow_of_the_cubes_ellipsoid():
     point = np.array([0.07, 0.035, 0.595])
     body = Polytope(np.vstack([np.eye(3), -np.eye(3)]), np.repeat([1.0, 0.0], 3), np.ones((1, 3)), [0.7])
-    right = barriers.plane_through_cube(body, point).axes[1]
+    right = ch03.plane_through_cube(body, point).axes[1]
     section = right.patches[1].get_xy()
     shadow = right.lines[0].get_xydata()
     flat = np.array([[1.0, -1.0, 0.0], [-1.0, -1.0, 2.0]]) / np.sqrt([[2.0], [6.0]])
@@ -73,14 +73,14 @@ def test_section_and_shadow_of_the_cubes_ellipsoid():
 
 def test_the_tangent_leaves_the_gap_that_is_the_divergence():
     x, y = 0.3, 0.9
-    ax = barriers.bowls(x, y).axes[0]
+    ax = ch03.bowls(x, y).axes[0]
     gap = next(line for line in ax.lines if line.get_color() == "#8844AA").get_ydata()
     interval = LogBarrier(Polytope([[1.0], [-1.0]], [1.0, 0.0]))
     assert gap[1] - gap[0] == pytest.approx(interval.bregman([y], [x]))
 
 
 def test_intervals_of_length_one_stay_between_the_walls():
-    ax = barriers.one_wall([0.5, 0.85, 0.97]).axes[0]
+    ax = ch03.one_wall([0.5, 0.85, 0.97]).axes[0]
     for collection, x in zip(ax.collections, (0.5, 0.85, 0.97), strict=True):
         box = collection.get_paths()[0].get_extents()
         reach = (1 / x**2 + 1 / (1 - x) ** 2) ** -0.5
@@ -90,7 +90,7 @@ def test_intervals_of_length_one_stay_between_the_walls():
 
 def test_guesses_lie_on_a_circle_around_the_vector():
     loss = np.array([0.95, 0.42])
-    ax = estimator.thales(loss, np.radians([5, 60, 110, 150])).axes[0]
+    ax = ch04.thales(loss, np.radians([5, 60, 110, 150])).axes[0]
     guesses = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "s"]
     assert len(guesses) == 4
     for guess in guesses:
@@ -105,7 +105,7 @@ def test_the_typical_distance_is_the_root_mean_square(offset):
     u = np.column_stack([np.cos(angle), np.sin(angle)])
     guesses = 2 * (offset + u @ star)[:, None] * u
     mean_square = ((guesses - star) ** 2).sum(axis=1).mean()
-    right = estimator.running_mean(star, offset, u, 10, 4.7).axes[1]
+    right = ch04.running_mean(star, offset, u, 10, 4.7).axes[1]
     count, typical = the_line(right, "#777777").get_data()
     np.testing.assert_allclose(typical, np.sqrt(mean_square / count))
     count, error = the_line(right, "#DDDDDD").get_data()
@@ -114,7 +114,7 @@ def test_the_typical_distance_is_the_root_mean_square(offset):
 
 def test_points_outside_the_frame_are_drawn_on_its_edge():
     truth = np.array([1.0, 1.5, 2.0])
-    ax = estimator.every_policy(truth, np.array([-4.0, 1.5, 9.0]), 1.6, 0).axes[0]
+    ax = ch04.every_policy(truth, np.array([-4.0, 1.5, 9.0]), 1.6, 0).axes[0]
     shown = next(line for line in ax.lines if line.get_marker() == "s").get_ydata()
     low, high = ax.get_ylim()
     assert low < shown.min()
@@ -124,15 +124,15 @@ def test_points_outside_the_frame_are_drawn_on_its_edge():
 
 def test_bars_of_straying_are_the_ranges():
     ranges = {"here": (0.5, 0.26, 0.74), "there": (0.9, 0.8, 0.95)}
-    top, bottom = barriers.straying(ranges, (1.45, 1.3, 1.6), (1.0, 2.1)).axes
+    top, bottom = ch03.straying(ranges, (1.45, 1.3, 1.6), (1.0, 2.1)).axes
     for bar, (_, low, high) in zip(top.patches, ranges.values(), strict=True):
         assert (bar.get_x(), bar.get_x() + bar.get_width()) == pytest.approx((low, high))
     assert bottom.patches[0].get_width() == pytest.approx(0.3)
 
 
 def test_landscape_and_two_paths_draw():
-    fig = barriers.landscape(FIELD, np.array([[4.0, 0.5]]))
+    fig = ch03.landscape(FIELD, np.array([[4.0, 0.5]]))
     assert fig.axes[0].collections
     shares = np.linspace(0, 1, 5)
-    lines = estimator.two_paths(shares, 1 + shares * (1 - shares), 1 + 0 * shares).axes[0].lines
+    lines = ch04.two_paths(shares, 1 + shares * (1 - shares), 1 + 0 * shares).axes[0].lines
     assert len(lines) == 2

@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
-from aggbandit.figures import explanations
+from aggbandit.figures.chapters import index
 
 
 @pytest.fixture(scope="module")
 def evidence():
-    return explanations.gather(ab.night_driver(), nights=150, rng=np.random.default_rng(1))
+    return index.gather(ab.night_driver(), nights=150, rng=np.random.default_rng(1))
 
 
-@pytest.mark.parametrize("blame", explanations.BLAME)
+@pytest.mark.parametrize("blame", index.BLAME)
 @pytest.mark.parametrize("nights", [1, 5, 30, 150])
 def test_a_list_explains_every_total_with_prices_between_zero_and_one(evidence, nights, blame):
-    table = explanations.explain(evidence, nights, blame)
+    table = index.explain(evidence, nights, blame)
     explained = [trajectory.total(table) for trajectory in evidence.trajectories[:nights]]
     np.testing.assert_allclose(explained, evidence.totals[:nights], atol=1e-9)
     assert table.min() >= -1e-12
@@ -23,7 +23,7 @@ def test_a_list_explains_every_total_with_prices_between_zero_and_one(evidence, 
 
 
 def test_a_list_blames_its_leg(evidence):
-    first, last = (explanations.explain(evidence, 150, blame) for blame in explanations.BLAME)
+    first, last = (index.explain(evidence, 150, blame) for blame in index.BLAME)
     assert first[0].sum() > last[0].sum() + 1
     assert last[-1].sum() > first[-1].sum() + 1
 
@@ -41,12 +41,12 @@ def test_150_nights_span_all_routes_and_leave_one_freedom_for_each_place_passed(
 
 def test_then_the_lists_differ_in_prices_and_agree_on_every_policy(evidence):
     mdp, loss = evidence.world.mdp, evidence.world.loss
-    first, last = (explanations.explain(evidence, 150, blame) for blame in explanations.BLAME)
+    first, last = (index.explain(evidence, 150, blame) for blame in index.BLAME)
     price = [(mdp.transitions * table).sum(axis=-1)[mdp.reachable] for table in (first, last, loss)]
     assert abs(price[0] - price[1]).max() == pytest.approx(0.40, abs=1e-6)
     assert min(abs(price[0] - price[2]).max(), abs(price[1] - price[2]).max()) > 0.1
     for table in (first, last):
-        said, true = explanations.judge(evidence, table)
+        said, true = index.judge(evidence, table)
         np.testing.assert_allclose(said, true, atol=1e-8)
 
 
@@ -61,14 +61,14 @@ def test_moving_a_price_from_the_roads_out_of_a_place_to_the_roads_into_it_chang
 
 def test_all_policies_are_judged_and_the_best_is_the_best(evidence):
     loss = evidence.world.loss
-    said, true = explanations.judge(evidence, loss)
+    said, true = index.judge(evidence, loss)
     assert len(true) == 128
     np.testing.assert_allclose(said, true)
     assert true.min() == pytest.approx(evidence.world.mdp.best_policy(loss)[1], abs=1e-12)
 
 
 def test_the_words_name_the_numbers_of_the_picture(evidence):
-    text = explanations.describe(evidence, 150, "the last leg")
+    text = index.describe(evidence, 150, "the last leg")
     assert "150 totals and blame the last leg" in text
     assert "by at most 0.00" in text
     assert text.count("1.01") == 2

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
-from aggbandit.figures.mirror import TRIANGLE
+from aggbandit.figures.chapters.ch05 import TRIANGLE
 from aggbandit.figures.style import (
     BASELINE,
     BOUND,

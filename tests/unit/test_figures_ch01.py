@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
-from aggbandit.figures import episodes, style
+from aggbandit.figures import style
+from aggbandit.figures.chapters import ch01
 
 
 @pytest.mark.parametrize(("n_states", "n_actions", "horizon"), [(3, 2, 3), (2, 2, 4), (4, 2, 2), (2, 3, 1)])
@@ -39,7 +40,7 @@ def test_totals_count_by_places_where_moves_are_missing() -> None:
 
 @pytest.mark.parametrize("total", [0.0, 0.4, 1.0, 1.5, 2.0, 2.6, 3.0])
 def test_the_plane_cuts_the_cube_in_a_point_a_triangle_or_a_hexagon(total: float) -> None:
-    corners = episodes.plane_in_cube(total)
+    corners = ch01.plane_in_cube(total)
     assert np.allclose(corners.sum(axis=1), total)
     assert corners.min() >= 0
     assert corners.max() <= 1
@@ -48,7 +49,7 @@ def test_the_plane_cuts_the_cube_in_a_point_a_triangle_or_a_hexagon(total: float
 
 def test_the_corners_go_around() -> None:
     """Neighbours in the list share a face of the cube, so that the polygon does not cross itself."""
-    corners = episodes.plane_in_cube(1.5)
+    corners = ch01.plane_in_cube(1.5)
     for p, q in zip(corners, np.roll(corners, 1, axis=0), strict=True):
         assert ((p == q) & np.isin(p, (0.0, 1.0))).any()
 
@@ -61,26 +62,26 @@ def test_pictures_have_the_width_of_the_house() -> None:
     totals = np.array([night.total(world.loss) for night in nights])
     history = ab.simulate(ab.FixedPolicy(coin), world.mdp, ab.losses.fixed(world.loss, 5), rng)
     pictures = [
-        episodes.two_choices(world),
-        episodes.ledger(world, nights, totals, last_night=10),
-        episodes.ledger(world, nights[:1], totals[:1], last_night=10),
-        episodes.policy_strip(np.array([1.1, 1.2]), {"coin": 1.6}, 1.01),
+        ch01.two_choices(world),
+        ch01.ledger(world, nights, totals, last_night=10),
+        ch01.ledger(world, nights[:1], totals[:1], last_night=10),
+        ch01.policy_strip(np.array([1.1, 1.2]), {"coin": 1.6}, 1.01),
         *(
-            episodes.feedback_picture(world, nights[0], world.loss, seen=seen)
+            ch01.feedback_picture(world, nights[0], world.loss, seen=seen)
             for seen in ("the total", "each leg", "the whole table")
         ),
-        episodes.consistent_picture(
+        ch01.consistent_picture(
             nights=1,
             first_total=1.5,
-            polygon=episodes.plane_in_cube(1.5),
+            polygon=ch01.plane_in_cube(1.5),
             truth=nights[0].losses(world.loss),
             ranges={"coin": (0.0, 3.0)},
             equations=1,
             horizon=3,
         ),
-        episodes.regret_curves({"coin": (history.regret(), style.INK)}),
-        episodes.two_standards({"coin": (history, style.INK)}),
-        episodes.hindsight_fan(np.linspace(0, 1, 5), np.ones((2, 5))),
+        ch01.regret_curves({"coin": (history.regret(), style.INK)}),
+        ch01.two_standards({"coin": (history, style.INK)}),
+        ch01.hindsight_fan(np.linspace(0, 1, 5), np.ones((2, 5))),
     ]
     for figure in pictures:
         assert figure.get_figwidth() == style.WIDTH

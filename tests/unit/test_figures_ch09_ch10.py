@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 
 import aggbandit as ab
-from aggbandit.figures import confidence, reduction
+from aggbandit.figures.chapters import ch09, ch10
 
 
 def within(q, p, radius):
@@ -16,7 +16,7 @@ def within(q, p, radius):
 def test_the_ball_on_the_triangle_is_the_ball(radius):
     rng = np.random.default_rng(0)
     p = rng.dirichlet(np.ones(3))
-    corners = confidence.ball_corners(p, radius)
+    corners = ch09.ball_corners(p, radius)
     assert np.allclose(corners.sum(axis=1), 1)
     assert corners.min() > -1e-12
     assert within(corners, p, radius).all()
@@ -43,7 +43,7 @@ def test_the_luckiest_row_is_the_solution_of_its_linear_program():
     for _ in range(40):
         p, value = rng.dirichlet(np.ones(4)), rng.random(4)
         radius = rng.choice([0.1, 0.5, 1.3, 2.5])
-        row = reduction._luckiest_row(p, radius, value)
+        row = ch10._luckiest_row(p, radius, value)
         assert row.sum() == pytest.approx(1)
         assert row.min() > -1e-12
         assert within(row, p, radius)
@@ -62,7 +62,7 @@ def test_the_outline_encloses_every_policy_of_the_true_city():
     rng = np.random.default_rng(2)
     mdp, body = plausible(rng, 200)
     tables = rng.random((2, *mdp.shape))
-    outline = reduction.outline(body, tables, directions=24)
+    outline = ch10.outline(body, tables, directions=24)
     assert np.array_equal(outline[0], outline[-1])
     for angle in np.linspace(0, 2 * np.pi, 24, endpoint=False):
         direction = np.array([np.cos(angle), np.sin(angle)])
@@ -80,7 +80,7 @@ def test_the_outline_of_a_thin_set_is_that_of_the_city():
     for angle in np.linspace(0, 2 * np.pi, 12, endpoint=False):
         direction = np.array([np.cos(angle), np.sin(angle)])
         _, least = mdp.best_policy(np.tensordot(direction, tables, axes=1))
-        shadow = reduction.outline(thin, tables, directions=12) @ direction
+        shadow = ch10.outline(thin, tables, directions=12) @ direction
         assert shadow.min() == pytest.approx(least, abs=1e-6)
 
 
@@ -90,7 +90,7 @@ def test_the_half_width_of_the_ellipse_is_the_dual_norm():
     tables = rng.random((2, *mdp.shape))
     barrier = ab.OccupancyBarrier(body)
     x = barrier.analytic_center()
-    center, edge = reduction.ellipse(barrier, x, tables)
+    center, edge = ch10.ellipse(barrier, x, tables)
     assert center == pytest.approx([(x * table).sum() for table in tables])
     for i, table in enumerate(tables):
         width = barrier.dikin(x).dual_norm(table)

@@ -1,0 +1,1 @@
+"""The drawings of the chapters: `chNN` draws chapter NN, `index` the landing page."""

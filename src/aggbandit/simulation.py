@@ -339,7 +339,7 @@ def _runner(learner: EpisodeLearner[Any], mdp: FiniteHorizonMDP, losses: LossSeq
         learner.check_world(mdp)
     if engine != "reference" and _is_compiled(learner):
         if importlib.util.find_spec("numba") is not None:
-            from aggbandit._engine import CompiledRun
+            from aggbandit.engine.bridge import CompiledRun
 
             return CompiledRun(learner, mdp, losses)
         if engine == "compiled":

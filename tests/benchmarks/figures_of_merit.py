@@ -20,7 +20,7 @@ import pytest
 from scipy.linalg import cho_factor, null_space
 
 import aggbandit as ab
-from aggbandit import _engine
+from aggbandit.engine import bridge, kernels
 
 TABLE = Path(__file__).resolve().parents[2] / "book" / "bench.md"
 SMALL, MEDIUM = [(2, 2, 2), (3, 3, 2)], [(5, 5, 3), (5, 10, 3), (10, 10, 4)]
@@ -46,7 +46,7 @@ def steady_state(shape, decrement):
     )
     agent._begin_epoch(2, rng.multinomial(np.full((H, S, A), VISITS), mdp.transitions).astype(np.int64))
     losses = ab.losses.fixed(rng.random(mdp.shape), K)
-    return _engine.CompiledRun(agent, mdp, losses, tolerance=decrement)
+    return bridge.CompiledRun(agent, mdp, losses, tolerance=decrement)
 
 
 @pytest.mark.parametrize("decrement", DECREMENTS)
@@ -60,14 +60,14 @@ def test_an_episode_of_the_compiled_engine(benchmark, shape, decrement):
     body, carried = run._load()
     # The epoch goes on for as long as is measured.
     body = body._replace(visits=np.full_like(body.visits, 10**9))
-    record = _engine.Record(np.empty(episodes), np.empty(episodes))
+    record = kernels.Record(np.empty(episodes), np.empty(episodes))
     before = carried.counters.copy()
 
     def play():
-        ended, status = _engine.play(
+        ended, status = kernels.play(
             run.world, body, carried, run.rules, run.work, record, 0, episodes, 0, rng
         )
-        assert (ended, status) == (episodes, _engine.DONE)
+        assert (ended, status) == (episodes, kernels.DONE)
 
     benchmark.pedantic(play, rounds=5, warmup_rounds=1)
     played = 6 * episodes

@@ -12,7 +12,7 @@ FLOORS = [
     {"geometry"},
     {"learners"},
     {"distorted", "freezing", "polygon_game"},
-    {"_engine", "simulation"},
+    {"engine", "simulation"},
     {"figures"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

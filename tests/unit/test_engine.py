@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
-from aggbandit import _engine
+from aggbandit.engine import bridge, kernels
 from aggbandit.learners.increasing_rates import Rate
 from aggbandit.learners.reduction import TunedRates
 
@@ -137,8 +137,8 @@ def test_no_world_makes_it_compile_twice():
         again = ab.AggregateFeedbackLearner(2, 2, 3, 8, **OUTSIDE)
         again.restore(agent.snapshot())
         ab.simulate(again, mdp, losses, np.random.default_rng(0), engine="compiled")
-    assert len(_engine.play.signatures) == 1
-    assert len(_engine.minimise.signatures) <= 1
+    assert len(kernels.play.signatures) == 1
+    assert len(kernels.minimise.signatures) <= 1
 
 
 def test_what_the_engine_cannot_play_is_said():
@@ -257,22 +257,22 @@ def test_a_nan_is_never_a_decrement_of_zero():
     """A dual with a NaN in it has no minimiser; a decrement of max(0, NaN) would say that x already is."""
     mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 9)
     agent = ab.AggregateFeedbackLearner(2, 2, 2, 9, **PAPER)
-    run = _engine.CompiledRun(agent, mdp, losses)
+    run = bridge.CompiledRun(agent, mdp, losses)
     agent.state.dual = np.full(mdp.shape, np.nan)
     with pytest.raises(RuntimeError, match="episode 0: the mirror step was not found"):
         run.play(0, 9, np.random.default_rng(0))
 
 
 def test_it_compiles_also_where_nothing_can_be_written(monkeypatch):
-    njit = _engine.numba.njit
+    njit = kernels.numba.njit
 
     def nowhere(**options):
         if options.pop("cache", False):
             return lambda function: (_ for _ in ()).throw(RuntimeError("no locator available"))
         return njit(**options)
 
-    monkeypatch.setattr(_engine.numba, "njit", nowhere)
-    assert _engine.compiled(lambda x: x + 1)(2) == 3
+    monkeypatch.setattr(kernels.numba, "njit", nowhere)
+    assert kernels.compiled(lambda x: x + 1)(2) == 3
 
 
 @pytest.mark.parametrize("rng", [None, 3, np.random.RandomState(3)])

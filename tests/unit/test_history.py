@@ -77,18 +77,18 @@ def test_a_resumed_run_equals_the_uninterrupted_one_bit_for_bit(tmp_path):
 
 def test_the_compiled_engine_resumes_bit_for_bit_too(tmp_path, monkeypatch):
     """Chunks end at the same episodes in every run, so stopping after one changes nothing."""
-    from aggbandit import _engine
+    from aggbandit.engine import bridge
 
-    monkeypatch.setattr(_engine, "CHUNK_ENTRIES", 64 * 12)  # 64 episodes a chunk
+    monkeypatch.setattr(bridge, "CHUNK_ENTRIES", 64 * 12)  # 64 episodes a chunk
     whole = ab.simulate(agent(), MDP, LOSSES, np.random.default_rng(7), engine="compiled")
-    play = _engine.CompiledRun.play
+    play = bridge.CompiledRun.play
 
     def press(self, first, last, rng):
         if first == 64:
             os.kill(os.getpid(), signal.SIGINT)
         return play(self, first, last, rng)
 
-    monkeypatch.setattr(_engine.CompiledRun, "play", press)
+    monkeypatch.setattr(bridge.CompiledRun, "play", press)
     part = ab.simulate(agent(), MDP, LOSSES, np.random.default_rng(7), engine="compiled")
     assert (len(part), part.complete, part.engine) == (128, False, "compiled")
     part.save(tmp_path / "run.npz")

@@ -18,7 +18,6 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numba
 import numpy as np
-from numpy.typing import NDArray
 
 from aggbandit._arrays import BoolArray, FloatArray, Int32Array, IntArray
 
@@ -26,18 +25,12 @@ from aggbandit._arrays import BoolArray, FloatArray, Int32Array, IntArray
 # touch it.
 from aggbandit.geometry.occupancy_set import (
     CHORD_LIMIT,
-    DECREMENT_TOLERANCE,
     FULL_STEP,
     MAX_ITERATIONS,
     QUADRATIC,
     ROUNDING,
     ROUNDING_FLOOR,
-    TOO_CLOSE,
 )
-from aggbandit.learners.increasing_rates import ConstantRate, IncreasingRate
-from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean
-from aggbandit.losses import LossSequence
-from aggbandit.mdp import FiniteHorizonMDP
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=np.generic)
@@ -881,147 +874,3 @@ def play(
         if ended:
             return k + 1, EPOCH_ENDED
     return last, DONE
-
-
-# --- the bridge to the learner ------------------------------------------------------------------------------
-
-
-def of_one_type(array: NDArray[T]) -> NDArray[T]:
-    """Contiguous and read-only: Numba compiles anew for an array that differs in either."""
-    same = np.ascontiguousarray(array).view()
-    same.setflags(write=False)
-    return same
-
-
-class CompiledRun:
-    """Plays an `AggregateFeedbackLearner` in a world by compiled code, and leaves it where the reference
-    would.
-
-    learner: of the world's shape; mdp: the world; losses: of all episodes; tolerance: the Newton decrement at
-    which a mirror step counts as taken. Raises ValueError if the shapes do not fit.
-    """
-
-    name: str = "compiled"
-
-    def __init__(
-        self,
-        learner: AggregateFeedbackLearner,
-        mdp: FiniteHorizonMDP,
-        losses: LossSequence,
-        tolerance: float = DECREMENT_TOLERANCE,
-    ) -> None:
-        losses.check_world(mdp)
-        learner.check_world(mdp)
-        horizon, n_states, n_actions, _ = mdp.shape
-        self.learner = learner
-        self.world = World(
-            of_one_type(mdp.transitions),
-            of_one_type(losses.tables),
-            of_one_type(losses.schedule),
-            np.einsum("hsat,mhsat->mhsa", mdp.transitions, losses.tables),
-            mdp.initial_state,
-        )
-        self.work = workspace(horizon, n_states, n_actions)
-        schedule = learner.rates.schedule
-        running_mean = isinstance(learner.baseline, RunningMean)
-        self.rules = Rules(
-            baseline=horizon / 2 if isinstance(learner.baseline, RunningMean) else float(learner.baseline),
-            running_mean=running_mean,
-            clip=schedule.clip if isinstance(schedule, IncreasingRate) else 0.0,
-            constant=schedule.factor if isinstance(schedule, ConstantRate) else 0.0,
-            tolerance=tolerance,
-            dimension=learner.epoch.body.dimension,
-        )
-
-    def chunk_end(self, first: int) -> int:
-        """Where to stop after `first`: multiples of a power of two, by the size of the world alone.
-
-        Stopping rewrites the state, which changes its rounding; stopping always at the same episodes keeps a
-        resumed run equal to an uninterrupted one.
-        """
-        size = max(1, CHUNK_ENTRIES // self.work.y.size)
-        power = 1 << (size.bit_length() - 1)
-        return (first // power + 1) * power
-
-    def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Episodes first..last-1 of the losses, with randomness from `rng`: their expected and total losses.
-
-        Raises FloatingPointError or RuntimeError, naming the episode, if rounding carried a point out of the
-        set or a minimiser was not found; neither has been seen.
-        """
-        learner = self.learner
-        record = Record(np.empty(last - first), np.empty(last - first))
-        before = learner.episode - first
-        learner.check_episodes(last - first)
-        while learner.episode < last + before:
-            body, carried = self._load()
-            here = learner.episode - before
-            episode, ended = play(
-                self.world, body, carried, self.rules, self.work, record, here, last, first, rng
-            )
-            # What went wrong leaves the learner where it last was in order.
-            self._check(int(ended), int(episode) + before)
-            self._store(carried, int(episode) + before)
-            if ended == EPOCH_ENDED:
-                learner.end_epoch()
-        return record.expected_loss, record.total_loss
-
-    def _load(self) -> tuple[Body, Learner]:
-        """The epoch and the learner's state as cells, with x factorised and minimal."""
-        learner, epoch, state = self.learner, self.learner.epoch, self.learner.state
-        cells = epoch.body.cells
-        constrained = epoch.body.constrained[cells]
-        body = Body(
-            P_hat=epoch.body.P_hat[cells],
-            radius=np.where(constrained, epoch.body.radius[cells], 2.0),
-            constrained=constrained,
-            epsilon=epoch.epsilon[cells],
-            visits=epoch.counts[cells].sum(axis=1),
-            horizon=learner.shape[0],
-            n_actions=learner.shape[2],
-        )
-        start = epoch.body.interior_point() if state.center is None else state.center
-        counts = learner.in_epoch[cells]
-        carried = Learner(
-            x=start[cells],
-            dual=state.dual[cells],
-            counts=counts,
-            visits=counts.sum(axis=1),
-            scalars=np.array([state.eta, epoch.eta0, learner.sum_of_totals, learner.episode]),
-            counters=np.array([state.clipped, state.newton_steps, state.damped, 0]),
-        )
-        self.work.sigma[:] = 1.0  # forget the last epoch's roots: the state alone decides
-        inside = factorise(carried.x, body, self.work, np.zeros_like(carried.counters))
-        self._check(DONE if inside else LEFT_THE_SET, learner.episode)
-        if self.rules.dimension > 0:
-            # At the start of an epoch to the centre first, as `IncreasingRateOMD` does.
-            targets = [carried.dual] if state.center is not None else [0.0 * carried.dual, carried.dual]
-            for target in targets:
-                self.work.target[:] = target
-                unused = np.zeros_like(carried.counters)
-                status = minimise(carried.x, body, self.work, -1.0, self.rules.tolerance, unused)
-                self._check(int(status), learner.episode)
-        return body, carried
-
-    def _store(self, carried: Learner, episode: int) -> None:
-        learner, state, cells = self.learner, self.learner.state, self.learner.epoch.body.cells
-
-        def table(values: NDArray[Any]) -> NDArray[Any]:
-            whole = np.zeros(learner.shape, dtype=values.dtype)
-            whole[cells] = values
-            return whole
-
-        state.center, state.dual = table(carried.x), table(carried.dual)
-        state.round += episode - learner.episode
-        state.eta = float(carried.scalars[ETA])
-        state.clipped, state.newton_steps, state.damped = (int(n) for n in carried.counters[:3])
-        learner.in_epoch = table(carried.counts)
-        learner.sum_of_totals = float(carried.scalars[SUM_OF_TOTALS])
-        learner.episode = episode
-        learner.forget_instance()
-
-    def _check(self, status: int, episode: int) -> None:
-        if status == LEFT_THE_SET:
-            raise FloatingPointError(f"episode {episode}: {TOO_CLOSE}")
-        if status == NO_MINIMISER:
-            raise RuntimeError(f"episode {episode}: the mirror step was not found")

@@ -1,7 +1,8 @@
 """Online Markov decision processes with aggregate bandit feedback."""
 
 from aggbandit import losses, theory, worlds
-from aggbandit.distorted import (
+from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
+from aggbandit.game.protocol import (
     AgainstEstimator,
     DistortedBandit,
     DrawArm,
@@ -14,8 +15,7 @@ from aggbandit.distorted import (
     TowardsWorstVertex,
     Undistorted,
 )
-from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
-from aggbandit.freezing import FreezingGame, FreezingHistory, freezing_epsilon, play_freezing
+from aggbandit.game.two_arms import FreezingGame, FreezingHistory, freezing_epsilon, play_freezing
 from aggbandit.geometry import (
     Barrier,
     DikinEllipsoid,
@@ -41,25 +41,14 @@ from aggbandit.learners.confidence import (
     empirical_dynamics,
 )
 from aggbandit.learners.fixed import FixedPolicy
-from aggbandit.learners.increasing_rates import (
-    ConstantRate,
-    IncreasingRate,
-    IncreasingRateOMD,
-    scrible,
-)
+from aggbandit.learners.increasing_rates import IncreasingRateOMD, scrible
 from aggbandit.learners.leader import FollowTheLeader, losses_against_the_leader
 from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun, mirror_descent
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
 from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.learners.protocol import EpisodeLearner, VectorLearner
-from aggbandit.learners.reduction import (
-    AggregateFeedbackLearner,
-    RunningMean,
-    carry,
-    restart,
-    theorem_rates,
-    tuned_rates,
-)
+from aggbandit.learners.rates import ConstantRate, IncreasingRate, theorem_rates, tuned_rates
+from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean, carry, restart
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import (
     FiniteHorizonMDP,

@@ -28,8 +28,8 @@ import numpy as np
 
 from aggbandit._arrays import FloatArray, IntArray, check_positive_int
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
-from aggbandit.learners.increasing_rates import ConstantRate, IncreasingRate
 from aggbandit.learners.protocol import EpisodeLearner
+from aggbandit.learners.rates import ConstantRate, IncreasingRate
 from aggbandit.learners.reduction import AggregateFeedbackLearner, EpochSummary
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP

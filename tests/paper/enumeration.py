@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from aggbandit import DistortedBandit, LogBarrier, box, random_polygon, simplex
-from aggbandit.distorted import (
+from aggbandit.game.protocol import (
     AgainstEstimator,
     Freezing,
     TowardsWorstVertex,

@@ -5,7 +5,7 @@ import pytest
 from enumeration import KINDS, constant_game, finite_set
 
 from aggbandit import OptimisticEXP2, TowardsWorstVertex
-from aggbandit.distorted import Exactly
+from aggbandit.game.protocol import Exactly
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -5,7 +5,7 @@ import pytest
 from enumeration import constant_game
 
 from aggbandit import DrawArm, Freezing, OptimisticEXP2, TowardsWorstVertex, Undistorted, theory
-from aggbandit.distorted import Exactly, largest_step
+from aggbandit.game.protocol import Exactly, largest_step
 
 
 def mean_and_error(game, learner, seeds):

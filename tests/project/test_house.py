@@ -11,7 +11,7 @@ FLOORS = [
     {"mdp", "occupancy", "feedback", "losses", "worlds"},
     {"geometry"},
     {"learners"},
-    {"distorted", "freezing", "polygon_game"},
+    {"game"},
     {"engine", "simulation"},
     {"figures"},
 ]

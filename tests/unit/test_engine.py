@@ -10,8 +10,7 @@ import pytest
 
 import aggbandit as ab
 from aggbandit.engine import bridge, kernels
-from aggbandit.learners.increasing_rates import Rate
-from aggbandit.learners.reduction import TunedRates
+from aggbandit.learners.rates import Rate, TunedRates
 
 OUTSIDE = {"rates": ab.tuned_rates(3.0), "between_epochs": ab.carry, "baseline": ab.RunningMean()}
 PAPER = {"rates": ab.tuned_rates()}

@@ -16,7 +16,7 @@ from aggbandit import (
     simplex,
     theory,
 )
-from aggbandit.learners.increasing_rates import Rate
+from aggbandit.learners.rates import Rate
 
 BARRIER = LogBarrier(simplex(3))
 

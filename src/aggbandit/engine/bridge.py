@@ -27,7 +27,7 @@ from aggbandit.engine.kernels import (
     workspace,
 )
 from aggbandit.geometry.occupancy_set import DECREMENT_TOLERANCE, TOO_CLOSE
-from aggbandit.learners.increasing_rates import ConstantRate, IncreasingRate
+from aggbandit.learners.rates import ConstantRate, IncreasingRate
 from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP

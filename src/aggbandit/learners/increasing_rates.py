@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
@@ -11,75 +10,7 @@ from aggbandit import theory
 from aggbandit._arrays import FloatArray, check_finite, check_positive_int
 from aggbandit.geometry.barrier import Barrier
 from aggbandit.geometry.dikin import Ellipsoid
-
-# --- rates --------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Rate:
-    """The learning rate ``eta`` of a round, and whether it was ``clipped``."""
-
-    eta: float
-    clipped: bool
-
-
-class RateSchedule(Protocol):
-    """How eta_t follows from eta_{t-1}."""
-
-    def next_rate(self, previous: float, eta0: float, dimension: int, z_hat_epsilon: float) -> Rate:
-        """The rate eta_t after ``previous``, given ``eta0``, ``dimension`` n and ``z_hat_epsilon`` >= 0."""
-
-
-@dataclass(frozen=True)
-class IncreasingRate:
-    """The paper's schedule: 1/eta_t = 1/eta_{t-1} - 2 n |z_hat_t·eps_t|, never above ``clip`` times eta_0.
-
-    The theorem's eta_0 never meets the clip at 2 (Lemma lr-relation); a tuned one may, and then the round's
-    rate says so. Raises ``ValueError`` unless 1 <= clip <= 2. Source: Algorithm 2, line 9.
-    """
-
-    clip: float = 2.0
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.clip <= 2:
-            raise ValueError(f"clip = {self.clip}; the proof needs 1 <= clip <= 2")
-
-    def next_rate(self, previous: float, eta0: float, dimension: int, z_hat_epsilon: float) -> Rate:
-        """The rate eta_t after ``previous``, given ``eta0``, ``dimension`` n and ``z_hat_epsilon`` >= 0.
-
-        Raises ``ValueError`` for a negative ``z_hat_epsilon``: the rule takes its absolute value.
-        """
-        if not z_hat_epsilon >= 0:
-            raise ValueError(f"z_hat_epsilon = {z_hat_epsilon}; the rule takes |z_hat·eps|, which is >= 0")
-        if z_hat_epsilon == 0:
-            return Rate(previous, clipped=False)
-        largest = self.clip * eta0
-        inverse = 1 / previous - 2 * dimension * z_hat_epsilon
-        if inverse * largest < 1:
-            return Rate(largest, clipped=True)
-        return Rate(1 / inverse, clipped=False)
-
-
-@dataclass(frozen=True)
-class ConstantRate:
-    """``factor`` times eta_0 in every round: what the increasing rate is compared with.
-
-    Raises ``ValueError`` unless 0 < factor <= 2, since the cap on eta_0 covers rates up to 2 eta_0.
-    Source: Abernethy, Hazan and Rakhlin (2008).
-    """
-
-    factor: float = 1.0
-
-    def __post_init__(self) -> None:
-        if not 0 < self.factor <= 2:
-            raise ValueError(f"factor = {self.factor}; a rate is positive, and at most 2 eta_0")
-
-    def next_rate(self, previous: float, eta0: float, dimension: int, z_hat_epsilon: float) -> Rate:
-        """``factor`` times ``eta0``, whatever ``previous``, ``dimension`` and ``z_hat_epsilon``."""
-        return Rate(self.factor * eta0, clipped=False)
-
-
-# --- the learner --------------------------------------------------------------------------------------------
+from aggbandit.learners.rates import ConstantRate, IncreasingRate, RateSchedule
 
 
 @dataclass(frozen=True, slots=True)

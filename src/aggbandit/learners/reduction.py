@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,13 +36,8 @@ from aggbandit.learners.confidence import (
     epoch_budget,
     epoch_over,
 )
-from aggbandit.learners.increasing_rates import (
-    ConstantRate,
-    IncreasingRate,
-    IncreasingRateOMD,
-    IncreasingRateRound,
-    check_observation,
-)
+from aggbandit.learners.increasing_rates import IncreasingRateOMD, IncreasingRateRound, check_observation
+from aggbandit.learners.rates import Rates
 from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.occupancy import policy_of
 
@@ -50,87 +45,13 @@ __all__ = [
     "AggregateFeedbackLearner",
     "Epoch",
     "EpochSummary",
-    "Rates",
     "RunningMean",
-    "TheoremRates",
-    "TunedRates",
     "carry",
     "restart",
-    "theorem_rates",
-    "tuned_rates",
 ]
 
 
-# --- rates, baselines and what happens between epochs -------------------------------------------------------
-
-
-class Rates(Protocol):
-    """The first rate of an epoch, and how it goes on."""
-
-    @property
-    def schedule(self) -> IncreasingRate | ConstantRate:
-        """How eta_t follows from eta_{t-1}."""
-
-    def eta0(self, dimension: int, theta: float, loss_bound: float, episodes: int, budget: float) -> float:
-        """eta_0 for a set of this `dimension` and `theta`, `loss_bound` H, K `episodes` and `budget` B."""
-        ...
-
-
-@dataclass(frozen=True)
-class TheoremRates:
-    """The theorem's first rate and its increasing schedule; see `theorem_rates`."""
-
-    @property
-    def schedule(self) -> IncreasingRate:
-        """The paper's schedule; it never meets its clip."""
-        return IncreasingRate()
-
-    def eta0(self, dimension: int, theta: float, loss_bound: float, episodes: int, budget: float) -> float:
-        """`theory.eta0` for `dimension` n, `theta`, `loss_bound` H, T = K `episodes` and `budget` B."""
-        return theory.eta0(dimension, theta, loss_bound, episodes, budget)
-
-
-@dataclass(frozen=True)
-class TunedRates:
-    """A first rate outside the theorem, with a schedule; see `tuned_rates`.
-
-    Raises ValueError unless scale > 0.
-    """
-
-    scale: float
-    schedule: IncreasingRate | ConstantRate
-
-    def __post_init__(self) -> None:
-        if not (self.scale > 0 and math.isfinite(self.scale)):
-            raise ValueError(f"scale is {self.scale}; it must be positive and finite")
-
-    def eta0(self, dimension: int, theta: float, loss_bound: float, episodes: int, budget: float) -> float:
-        """scale sqrt(theta log(HK) / (n² H² K)), whatever the `budget`: `dimension` n, `loss_bound` H, K
-        `episodes`."""
-        # log(HK) is zero for H = K = 1, where no rate matters; it must still be a rate.
-        logarithm = math.log(max(loss_bound * episodes, 2.0))
-        return self.scale * math.sqrt(theta * logarithm / episodes) / (dimension * loss_bound)
-
-
-def theorem_rates() -> TheoremRates:
-    """The rates of the theorem: its regret bound holds, and at any K a person can run the learner stays at
-    the centre.
-
-    Source: Theorem inclrregret.
-    """
-    return TheoremRates()
-
-
-def tuned_rates(scale: float = 1.0, schedule: IncreasingRate | ConstantRate | None = None) -> TunedRates:
-    """Rates outside the theorem, at which something is learnt: eta_0 = scale sqrt(theta log(HK) / (n² H² K)).
-
-    This is the theorem's rate without the term that pays for the perturbations. The increasing schedule then
-    soon meets its clip at 2 eta_0, which the learner records.
-
-    scale: a factor, positive; schedule: `IncreasingRate()` if None, or `ConstantRate(factor)`.
-    Raises ValueError unless scale > 0.
-    """
-    return TunedRates(scale, IncreasingRate() if schedule is None else schedule)
+# --- baselines, and what happens between epochs ------------------------------------------------------------
 
 
 @dataclass(frozen=True)

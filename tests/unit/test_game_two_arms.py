@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from aggbandit import ConstantRate, IncreasingRate, IncreasingRateOMD, LogBarrier, simplex
-from aggbandit.freezing import (
+from aggbandit.game.two_arms import (
     FreezingGame,
     freezing_epsilon,
     play_contests,

@@ -17,7 +17,7 @@ from aggbandit import (
     regular_polygon,
     simplex,
 )
-from aggbandit.polygon_game import (
+from aggbandit.game.polygons import (
     PolygonGame,
     ToWorstOf,
     back_to_center,

@@ -23,9 +23,9 @@ import numpy as np
 
 from aggbandit import theory
 from aggbandit._arrays import FloatArray, IntArray, check_positive_int
-from aggbandit.distorted import DistortedBandit, DrawArm, Freezing, Undistorted, View
+from aggbandit.game.protocol import DistortedBandit, DrawArm, Freezing, Undistorted, View
 from aggbandit.geometry.bodies import simplex
-from aggbandit.learners.increasing_rates import RateSchedule
+from aggbandit.learners.rates import RateSchedule
 
 BLOCK = 4096  # rounds whose random numbers are drawn together
 

@@ -19,7 +19,7 @@ from aggbandit._arrays import BoolArray, FloatArray, IntArray, check_positive_in
 from aggbandit.geometry.barrier import LogBarrier
 from aggbandit.geometry.bodies import regular_polygon, simplex
 from aggbandit.geometry.polytope import Polytope
-from aggbandit.learners.increasing_rates import ConstantRate, IncreasingRate
+from aggbandit.learners.rates import ConstantRate, IncreasingRate
 
 DECREMENT = 1e-8  # every Newton step ends below it
 MOST_STEPS = 200

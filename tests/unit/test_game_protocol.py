@@ -23,7 +23,7 @@ from aggbandit import (
     random_polygon,
     simplex,
 )
-from aggbandit.distorted import Exactly, View, allowance, largest_step, moved_towards
+from aggbandit.game.protocol import Exactly, View, allowance, largest_step, moved_towards
 
 LOSS = np.array([0.2, 0.5, 0.8])
 

@@ -35,6 +35,7 @@ from aggbandit.geometry import (
     regular_polygon,
     simplex,
 )
+from aggbandit.history import History
 from aggbandit.learners.confidence import (
     CorrectedConfidence,
     TightConfidence,
@@ -64,7 +65,7 @@ from aggbandit.occupancy import (
     occupancy_lp,
     policy_of,
 )
-from aggbandit.simulation import History, resume, simulate
+from aggbandit.simulation import resume, simulate
 from aggbandit.worlds import (
     RewardScale,
     World,

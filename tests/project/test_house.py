@@ -12,7 +12,7 @@ FLOORS = [
     {"geometry"},
     {"learners"},
     {"game"},
-    {"engine", "simulation"},
+    {"engine", "history", "simulation"},
     {"figures"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

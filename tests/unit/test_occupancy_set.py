@@ -9,7 +9,8 @@ import pytest
 from scipy.linalg import null_space
 
 import aggbandit as ab
-from aggbandit.geometry.occupancy_set import OccupancyDikin, _smallest_auxiliary
+from aggbandit.geometry.occupancy_barrier import OccupancyDikin
+from aggbandit.geometry.occupancy_set import _smallest_auxiliary
 
 SHAPES = [(3, 3, 2), (2, 2, 2), (1, 3, 2), (3, 1, 2), (4, 3, 1), (3, 4, 2)]
 

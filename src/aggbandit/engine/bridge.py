@@ -26,7 +26,7 @@ from aggbandit.engine.kernels import (
     play,
     workspace,
 )
-from aggbandit.geometry.occupancy_set import DECREMENT_TOLERANCE, TOO_CLOSE
+from aggbandit.geometry.occupancy_barrier import DECREMENT_TOLERANCE, TOO_CLOSE
 from aggbandit.learners.rates import ConstantRate, IncreasingRate
 from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean
 from aggbandit.losses import LossSequence

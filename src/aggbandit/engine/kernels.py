@@ -23,7 +23,7 @@ from aggbandit._arrays import BoolArray, FloatArray, Int32Array, IntArray
 
 # Compiled in as they are. The cache on disk only notices changes of this file: after changing one of them,
 # touch it.
-from aggbandit.geometry.occupancy_set import (
+from aggbandit.geometry.occupancy_barrier import (
     CHORD_LIMIT,
     FULL_STEP,
     MAX_ITERATIONS,

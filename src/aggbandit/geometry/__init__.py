@@ -1,18 +1,15 @@
 """Convex sets and what a barrier makes of them."""
 
 from aggbandit.geometry.barrier import Barrier, LogBarrier, Step
-from aggbandit.geometry.bodies import (
+from aggbandit.geometry.bodies import box, cross_polytope, random_polygon, regular_polygon, simplex
+from aggbandit.geometry.dikin import DikinEllipsoid, Ellipsoid
+from aggbandit.geometry.known_world import (
     OccupancyCoordinates,
-    box,
-    cross_polytope,
     known_occupancy_polytope,
     occupancy_coordinates,
-    random_polygon,
-    regular_polygon,
-    simplex,
 )
-from aggbandit.geometry.dikin import DikinEllipsoid, Ellipsoid
-from aggbandit.geometry.occupancy_set import OccupancyBarrier, OccupancyDikin, OccupancySet
+from aggbandit.geometry.occupancy_barrier import OccupancyBarrier, OccupancyDikin
+from aggbandit.geometry.occupancy_set import OccupancySet
 from aggbandit.geometry.polytope import Polytope
 from aggbandit.geometry.thickened import ThickenedSet
 

@@ -28,7 +28,8 @@ from aggbandit._arrays import (
     check_state,
 )
 from aggbandit.feedback import AggregateFeedback
-from aggbandit.geometry.occupancy_set import OccupancyBarrier, OccupancyDikin, OccupancySet
+from aggbandit.geometry.occupancy_barrier import OccupancyBarrier, OccupancyDikin
+from aggbandit.geometry.occupancy_set import OccupancySet
 from aggbandit.learners.confidence import (
     Confidence,
     CorrectedConfidence,

@@ -28,8 +28,8 @@ from aggbandit.figures.style import (
     WALL,
     axes,
 )
+from aggbandit.history import History
 from aggbandit.mdp import Trajectory
-from aggbandit.simulation import History
 from aggbandit.worlds import World
 
 __all__ = [

@@ -1,0 +1,116 @@
+"""The occupancy measures of a world whose dynamics are known: their coordinates and their polytope."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from aggbandit._arrays import BoolArray, FloatArray, IntArray, check_shape
+from aggbandit.geometry.polytope import Polytope
+from aggbandit.mdp import FiniteHorizonMDP
+
+__all__ = ["OccupancyCoordinates", "known_occupancy_polytope", "occupancy_coordinates"]
+
+
+@dataclass(frozen=True, eq=False)
+class OccupancyCoordinates:
+    """The coordinates x(h,s,a) of a known world that can have mass, and the way to tables and back.
+
+    `mdp` is the world; `cells` (D, 3) lists the triples (h, s, a) in order: all actions at every state
+    that can be reached at step h. Made by `occupancy_coordinates`.
+    """
+
+    mdp: FiniteHorizonMDP
+    cells: IntArray
+
+    def to_table(self, x: npt.ArrayLike) -> FloatArray:
+        """The occupancy table x[h,s,a,s'] = x(h,s,a) P(s'|s,a,h) of a point.
+
+        `x` has shape (D,), the result (H, S, A, S). Raises `ValueError` if `x` has another shape.
+        """
+        x = np.asarray(x, dtype=np.float64)
+        check_shape("x", x, (len(self.cells),), "(D,)")
+        table = np.zeros_like(self.mdp.transitions)
+        h, s, a = self.cells.T
+        table[h, s, a] = x[:, None] * self.mdp.transitions[h, s, a]
+        return table
+
+    def from_table(self, table: npt.ArrayLike) -> FloatArray:
+        """The point x(h,s,a) = sum_s' table[h,s,a,s'] of an occupancy table.
+
+        `table` has shape (H, S, A, S), the result (D,). Raises `ValueError` if `table` has another shape.
+        """
+        table = np.asarray(table, dtype=np.float64)
+        check_shape("table", table, self.mdp.transitions.shape, "(H, S, A, S)")
+        h, s, a = self.cells.T
+        point: FloatArray = table[h, s, a].sum(axis=1)
+        return point
+
+    def loss_vector(self, loss: npt.ArrayLike) -> FloatArray:
+        """The vector l with l·x the expected loss: l(h,s,a) = sum_s' P(s'|s,a,h) loss[h,s,a,s'].
+
+        `loss` has shape (H, S, A, S), the result (D,). Raises `ValueError` if `loss` has another shape.
+        """
+        loss = np.asarray(loss, dtype=np.float64)
+        check_shape("loss", loss, self.mdp.transitions.shape, "(H, S, A, S)")
+        return self.from_table(loss * self.mdp.transitions)
+
+
+def occupancy_coordinates(mdp: FiniteHorizonMDP) -> OccupancyCoordinates:
+    """The coordinates of `known_occupancy_polytope(mdp)`.
+
+    A coordinate that is zero on the whole set is none: there the log barrier would be infinite
+    everywhere. `mdp` is the known world.
+    """
+    reachable = _reachable(mdp)
+    cells = [
+        (h, s, a)
+        for h, s in np.argwhere(reachable)
+        for a in range(mdp.n_actions)
+    ]  # fmt: skip
+    return OccupancyCoordinates(mdp, np.array(cells, dtype=np.int64))
+
+
+def known_occupancy_polytope(mdp: FiniteHorizonMDP) -> Polytope:
+    """The occupancy measures of a world whose dynamics are known, in the coordinates x(h,s,a).
+
+    x >= 0; the actions at the start share mass one; at every later (h, s) that can be reached, the
+    actions share the mass that flows in:
+
+        sum_a x(h,s,a) = sum_{s'',a} x(h-1,s'',a) P(s|s'',a,h-1).
+
+    The coordinates are those of `occupancy_coordinates(mdp)`, whose methods lead to tables [h,s,a,s']
+    and back. With H steps, R reachable pairs (h,s) and A actions: D = R A, n = R (A - 1), theta = R A.
+    Raises `ValueError` if there is a single action: the set is then one point; and if a state can be
+    reached, but with probability below about 1e-10 only: the set is then flat in double precision (put
+    exact zeros where transitions are impossible).
+
+    `mdp` is the known world. Source: Section 2 (occupancy measures), Eq. (omset), for fixed dynamics.
+    """
+    if mdp.n_actions == 1:
+        raise ValueError(
+            "the set is flat: with a single action there is one policy and one occupancy measure"
+        )
+    cells = occupancy_coordinates(mdp).cells
+    states = [(int(h), int(s)) for h, s in np.argwhere(_reachable(mdp))]
+    flow = np.zeros((len(states), len(cells)))
+    for i, (h, s) in enumerate(states):
+        for j, (step, state, action) in enumerate(cells):
+            if (step, state) == (h, s):
+                flow[i, j] = 1.0
+            elif step == h - 1:
+                flow[i, j] = -mdp.transitions[step, state, action, s]
+    start = np.zeros(len(states))
+    start[0] = 1.0
+    return Polytope(-np.eye(len(cells)), np.zeros(len(cells)), flow, start)
+
+
+def _reachable(mdp: FiniteHorizonMDP) -> BoolArray:
+    """reachable[h, s]: whether some policy is at state s at step h with positive probability."""
+    reachable = np.zeros((mdp.horizon, mdp.n_states), dtype=np.bool_)
+    reachable[0, mdp.initial_state] = True
+    for h in range(1, mdp.horizon):
+        reachable[h] = (mdp.transitions[h - 1, reachable[h - 1]] > 0).any(axis=(0, 1))
+    return reachable

@@ -1,6 +1,6 @@
 """Online Markov decision processes with aggregate bandit feedback."""
 
-from aggbandit import losses, theory, worlds
+from aggbandit import losses, occupancy, theory, worlds
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
 from aggbandit.game.protocol import (
     AgainstEstimator,
@@ -61,15 +61,11 @@ from aggbandit.mdp import (
 from aggbandit.occupancy import (
     check_occupancy,
     dynamics_of,
-    free_occupancy_lp,
-    occupancy_lp,
     policy_of,
 )
 from aggbandit.simulation import resume, simulate
 from aggbandit.worlds import (
-    RewardScale,
     World,
-    chain,
     from_gymnasium,
     layered_grid,
     night_driver,
@@ -112,7 +108,6 @@ __all__ = [
     "Polytope",
     "RandomChord",
     "RandomMove",
-    "RewardScale",
     "RuleViolation",
     "RunningMean",
     "Step",
@@ -126,14 +121,12 @@ __all__ = [
     "World",
     "box",
     "carry",
-    "chain",
     "check_occupancy",
     "cross_polytope",
     "deterministic_policies",
     "dynamics_of",
     "empirical_dynamics",
     "enumerate_trajectories",
-    "free_occupancy_lp",
     "freezing_epsilon",
     "from_gymnasium",
     "g_optimal_design",
@@ -143,8 +136,8 @@ __all__ = [
     "losses_against_the_leader",
     "mirror_descent",
     "night_driver",
+    "occupancy",
     "occupancy_coordinates",
-    "occupancy_lp",
     "play_freezing",
     "policy_of",
     "random_mdp",

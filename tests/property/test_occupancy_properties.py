@@ -70,7 +70,7 @@ def test_linear_program_equals_backward_induction(data):
     mdp = data.draw(mdps())
     loss = data.draw(losses(mdp))
     policy, value = mdp.best_policy(loss)
-    x, optimum = ab.occupancy_lp(mdp, loss)
+    x, optimum = ab.occupancy.occupancy_lp(mdp, loss)
     assert abs(optimum - value) <= 1e-9
     assert abs(mdp.expected_loss(policy, loss) - value) <= 1e-12
     ab.check_occupancy(x, mdp.initial_state, transitions=mdp.transitions, tolerance=1e-9)
@@ -104,7 +104,7 @@ def test_with_free_dynamics_the_optimum_is_the_cheapest_trajectory(data):
     loss = data.draw(losses(mdp))
     anywhere = ab.FiniteHorizonMDP(np.full(mdp.shape, 1 / mdp.n_states), mdp.initial_state)
     cheapest = min(t.total(loss) for t, _ in ab.enumerate_trajectories(anywhere, ab.uniform_policy(anywhere)))
-    x, optimum = ab.free_occupancy_lp(loss, mdp.initial_state)
+    x, optimum = ab.occupancy.free_occupancy_lp(loss, mdp.initial_state)
     ab.check_occupancy(x, mdp.initial_state)
     assert abs(optimum - cheapest) <= 1e-9
 

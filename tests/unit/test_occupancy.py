@@ -92,27 +92,27 @@ def test_many_pairs_have_the_same_occupancy_measure(world):
 
 def test_the_linear_program_of_a_sum_over_a_million_episodes(world):
     loss = 1e6 * world.loss
-    x, value = ab.occupancy_lp(world.mdp, loss)
+    x, value = ab.occupancy.occupancy_lp(world.mdp, loss)
     assert value == pytest.approx(world.mdp.best_policy(loss)[1], rel=1e-9)
     ab.check_occupancy(x, transitions=world.mdp.transitions)
 
 
 def test_the_linear_program_of_nothing(world):
-    assert ab.occupancy_lp(world.mdp, np.zeros(world.mdp.shape))[1] == 0.0
-    assert ab.free_occupancy_lp(np.zeros((1, 1, 1, 1)))[1] == 0.0
+    assert ab.occupancy.occupancy_lp(world.mdp, np.zeros(world.mdp.shape))[1] == 0.0
+    assert ab.occupancy.free_occupancy_lp(np.zeros((1, 1, 1, 1)))[1] == 0.0
 
 
 def test_free_dynamics_can_only_help(world):
-    assert ab.free_occupancy_lp(world.loss)[1] < ab.occupancy_lp(world.mdp, world.loss)[1]
+    assert ab.occupancy.free_occupancy_lp(world.loss)[1] < ab.occupancy.occupancy_lp(world.mdp, world.loss)[1]
 
 
 def test_bad_losses_of_the_free_program_are_named(world):
     with pytest.raises(ValueError, match=r"loss has shape \(3, 3, 2\)"):
-        ab.free_occupancy_lp(world.loss[..., 0])
+        ab.occupancy.free_occupancy_lp(world.loss[..., 0])
     with pytest.raises(ValueError, match=r"loss\[0, 0, 0, 0\] is nan"):
-        ab.free_occupancy_lp(world.loss * np.nan)
+        ab.occupancy.free_occupancy_lp(world.loss * np.nan)
     with pytest.raises(ValueError, match="initial_state is -1"):
-        ab.free_occupancy_lp(world.loss, -1)
+        ab.occupancy.free_occupancy_lp(world.loss, -1)
 
 
 def test_mass_that_leaks_below_the_tolerance_is_noticed_in_the_end():

@@ -59,7 +59,7 @@ def test_layered_grids(shape):
 
 
 def test_the_chain_rewards_persistence_and_tempts():
-    world = ab.chain(5, 30)
+    world = ab.worlds.chain(5, 30)
     mdp = world.mdp
     best, value = mdp.best_policy(world.loss)
     stay = np.zeros(mdp.shape[:3])
@@ -68,8 +68,8 @@ def test_the_chain_rewards_persistence_and_tempts():
     assert value < 22
     assert best[0, 0, 0] == 1
     # With no time to arrive, the temptation is best.
-    assert ab.chain(5, 3).mdp.best_policy(ab.chain(5, 3).loss)[1] == pytest.approx(2.4)
-    assert ab.chain(1, 2).mdp.best_policy(ab.chain(1, 2).loss)[1] == 0.0
+    assert ab.worlds.chain(5, 3).mdp.best_policy(ab.worlds.chain(5, 3).loss)[1] == pytest.approx(2.4)
+    assert ab.worlds.chain(1, 2).mdp.best_policy(ab.worlds.chain(1, 2).loss)[1] == 0.0
 
 
 def test_makers_name_what_is_wrong():
@@ -83,7 +83,7 @@ def test_makers_name_what_is_wrong():
     with pytest.raises(ValueError, match=r"slip is 1\.5; it must lie in \[0, 1\]"):
         ab.layered_grid(3, 3, slip=1.5)
     with pytest.raises(ValueError, match="length is 0"):
-        ab.chain(0, 3)
+        ab.worlds.chain(0, 3)
     with pytest.raises(ValueError, match="horizon is 0"):
         ab.from_gymnasium("FrozenLake-v1", 0)
 
@@ -109,7 +109,7 @@ def test_worlds_name_what_does_not_fit():
         with pytest.raises(ValueError, match=message):
             ab.World(**{**good, **change})
     with pytest.raises(ValueError, match=r"low is 1\.0 and high is 1\.0; low must be smaller"):
-        ab.RewardScale(1.0, 1.0)
+        ab.worlds.RewardScale(1.0, 1.0)
 
 
 def value_iteration(env, horizon: int) -> float:

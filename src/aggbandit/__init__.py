@@ -47,7 +47,13 @@ from aggbandit.learners.leader import FollowTheLeader, losses_against_the_leader
 from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun, mirror_descent
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
 from aggbandit.learners.optimistic import OptimisticEXP2
-from aggbandit.learners.protocol import EpisodeLearner, VectorLearner
+from aggbandit.learners.protocol import (
+    ChecksBeforehand,
+    EpisodeLearner,
+    HasEpochs,
+    Resumable,
+    VectorLearner,
+)
 from aggbandit.learners.rates import ConstantRate, IncreasingRate, theorem_rates, tuned_rates
 from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean, carry, restart
 from aggbandit.losses import LossSequence
@@ -77,6 +83,7 @@ __all__ = [
     "AggregateFeedback",
     "AggregateFeedbackLearner",
     "Barrier",
+    "ChecksBeforehand",
     "ConstantRate",
     "CorrectedConfidence",
     "DikinEllipsoid",
@@ -93,6 +100,7 @@ __all__ = [
     "FreezingHistory",
     "FullFeedback",
     "GameHistory",
+    "HasEpochs",
     "History",
     "IncreasingRate",
     "IncreasingRateOMD",
@@ -108,6 +116,7 @@ __all__ = [
     "Polytope",
     "RandomChord",
     "RandomMove",
+    "Resumable",
     "RuleViolation",
     "RunningMean",
     "Step",

@@ -367,6 +367,20 @@ class AggregateFeedbackLearner:
                 f"{more} more episodes after {self.episode}; the learner was made for {self.episodes} in all"
             )
 
+    def check_run(self, mdp: FiniteHorizonMDP, episodes: int) -> None:
+        """Refuse a run beforehand that cannot be played.
+
+        Args:
+            mdp: the world; it must have the sizes and the initial state this learner was made for.
+            episodes: how many more are to be played; radii and rates were made for K in all.
+
+        Raises:
+            ValueError: for another world.
+            RuntimeError: for too many episodes.
+        """
+        self.check_world(mdp)
+        self.check_episodes(episodes)
+
     # Writing the state down.
 
     @property

@@ -34,6 +34,18 @@ def test_weissmans_inequality_with_root_two_exactly(p, n):
         assert tail(p, n, printed) <= delta
 
 
+@pytest.mark.parametrize("n", [20, 50])
+@pytest.mark.parametrize("delta", [1e-2, 1e-4])
+def test_the_radius_holds_its_promise_and_little_less_would_not(n, delta):
+    """The radius the learner uses, at n visits of one row with two outcomes: it fails with probability below
+    delta/K, exactly, and the same radius without the square root of two fails more often."""
+    counts = np.array([[[[n // 2, n - n // 2]], [[0, 0]]]])  # (1, 2, 1, 2); the second state is never visited
+    K, H, S, A = 3, *counts.shape[:3]
+    promised = delta / (H * S * A * K)
+    w = ab.TightConfidence(delta).radius(counts, K)[0, 0, 0]
+    assert tail(np.full(2, 0.5), n, w) <= promised < tail(np.full(2, 0.5), n, w / math.sqrt(2))
+
+
 def test_the_enumeration_sees_deviations():
     """The tail is not zero by mistake: a fair coin thrown three times shows three equal sides in a quarter of
     cases."""

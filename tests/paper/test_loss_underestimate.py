@@ -4,6 +4,9 @@ import numpy as np
 import pytest
 from enumeration import KINDS, finite_set, lying_about, one_round, warmed_learner
 
+from aggbandit import OptimisticEXP2
+from aggbandit.theory import OptimisticRates
+
 
 def instance(kind, seed):
     rng = np.random.default_rng(seed)
@@ -35,6 +38,42 @@ def test_bias_of_the_plain_estimate(kind, seed):
         record = outcomes[0][3]
         norms = np.sqrt(np.einsum("ni,ij,nj->n", points, np.linalg.pinv(record.second_moment), points))
         assert np.all(np.abs(bias) <= np.sqrt(learner.rank) * norms * record.epsilon_norm + 1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_optimistic_term_is_the_lemma_s(kind, seed):
+    """l~(y) = l^·y - sqrt(r) ||y||_{M^+} ||eps||_M, with M from q and both norms in the whole space."""
+    points, learner, loss, epsilon = instance(kind, seed)
+    moment = points.T @ (learner.probabilities[:, None] * points)
+    inverse = np.linalg.pinv(moment)
+    norms = np.sqrt(np.einsum("ni,ij,nj->n", points, inverse, points))
+    optimism = np.sqrt(np.linalg.matrix_rank(points)) * norms * np.sqrt(epsilon @ moment @ epsilon)
+    for _, y, z, record in one_round(learner, loss, epsilon, lambda y: points[0]):
+        plain = (loss @ z) * (points @ (inverse @ y))
+        np.testing.assert_allclose(record.values, plain - optimism, rtol=1e-6, atol=1e-9)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(8))
+def test_the_root_of_the_rank_is_not_needed(kind, seed):
+    """Cauchy-Schwarz at once, E|y*M^+y||y·eps| <= ||y*||_{M^+} ||eps||_M: the printed sqrt(d) can go. Ours."""
+    points, learner, loss, epsilon = instance(kind, seed)
+    for target in points:
+        outcomes = list(one_round(learner, loss, epsilon, lying_about(learner, loss, target, points)))
+        bias = target @ (sum(q * record.estimate for q, _, _, record in outcomes) - loss)
+        record = outcomes[0][3]
+        norm = np.sqrt(target @ np.linalg.pinv(record.second_moment) @ target)
+        assert abs(bias) <= norm * record.epsilon_norm + 1e-9
+
+
+def test_on_a_line_the_term_is_used_up():
+    """r = 1, l = 1, the hand always moved outwards: E[l~(y)] = l·y, so that no smaller term would do."""
+    points, beta = np.array([[0.2], [0.5]]), 0.5
+    learner = OptimisticEXP2(points, 100, 1.0, beta, OptimisticRates(0.05, 0.3))
+    outcomes = one_round(learner, np.ones(1), np.full(1, beta), lambda y: (1 + beta) * y)
+    mean = sum(q * record.values for q, _, _, record in outcomes)
+    np.testing.assert_allclose(mean, points[:, 0], rtol=1e-9)
 
 
 def test_printed_absolute_value_inside_the_expectation_fails():

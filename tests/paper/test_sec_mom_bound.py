@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from enumeration import KINDS, finite_set, lying_about, one_round, warmed_learner
 
-from aggbandit import g_optimal_design, theory
+from aggbandit import OptimisticEXP2, g_optimal_design, theory
 
 
 def moments(kind, seed, gamma=None):
@@ -72,3 +72,22 @@ def test_under_p_a_poor_exploration_costs_the_factor_two():
     limit = r * 1.0**2  # what sum q ||y||² = r gives under q, with H = 1
     assert q @ squares <= limit
     assert limit * 1.99 < p @ squares <= 2 * limit
+
+
+@pytest.mark.parametrize("r", [2, 5])
+def test_the_bound_is_twice_its_two_halves_where_both_are_full(r):
+    """(a - b)² <= 2 a² + 2 b²: on the corners of the simplex, with l = 1 and eps = beta, by enumeration,
+
+    a² adds up to kappa H² and b² to r kappa beta² H²; the bound is twice their sum, with nothing to spare.
+    """
+    loss_bound, beta, points = 1.5, 0.7, 1.5 * np.eye(r)
+    learner = OptimisticEXP2(points, 100, loss_bound, beta, theory.OptimisticRates(0.05, 0.3))
+    outcomes = list(one_round(learner, np.ones(r), np.full(r, beta), lambda y: y))
+    p = learner.weights
+    plain = p @ sum(q * (points @ record.estimate) ** 2 for q, _, _, record in outcomes)
+    optimism = p @ (points @ outcomes[0][3].estimate - outcomes[0][3].values) ** 2
+    kappa = learner.design.largest_norm
+    assert plain == pytest.approx(kappa * loss_bound**2, rel=1e-9)
+    assert optimism == pytest.approx(r * kappa * beta**2 * loss_bound**2, rel=1e-9)
+    bound = theory.optimistic_second_moment(r, loss_bound, beta, kappa)
+    assert bound == pytest.approx(2 * (plain + optimism), rel=1e-9)

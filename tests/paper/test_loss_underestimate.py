@@ -57,7 +57,7 @@ def test_the_optimistic_term_is_the_lemma_s(kind, seed):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(8))
 def test_the_root_of_the_rank_is_not_needed(kind, seed):
-    """Cauchy-Schwarz at once, E|y*M^+y||y·eps| <= ||y*||_{M^+} ||eps||_M: the printed sqrt(d) can go. Ours."""
+    """Cauchy-Schwarz at once: E |y*·M^+ y| |y·eps| <= ||y*||_{M^+} ||eps||_M, without sqrt(d). Ours."""
     points, learner, loss, epsilon = instance(kind, seed)
     for target in points:
         outcomes = list(one_round(learner, loss, epsilon, lying_about(learner, loss, target, points)))

@@ -101,9 +101,9 @@ def test_the_bias_of_the_estimate_is_paid_for(run, episode):
 
 
 def test_mirror_descent_on_the_set(run):
-    """Pathwise, from the first of these episodes on: sum (x_k - u)·l~_k <= the right-hand side of Lemma mdbarrier,
+    """Lemma mdbarrier pathwise, from the first of these episodes on, and how little it gives away.
 
-    with the divergence that the pull towards the center allows, and rates that pay the bias back.
+    The divergence is what the pull towards the center allows; the rates pay back.
     """
     barrier, rounds, n = run.barrier, run.rounds, run.barrier.dimension
     center, pull = barrier.analytic_center(), 1 / (H * K)

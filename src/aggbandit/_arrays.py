@@ -30,6 +30,8 @@ ROW_SUM_TOLERANCE = 1e-9
 ROW_SUM_ULPS = 16
 # How far an equation of an occupancy measure may be violated (solvers return points that are this good).
 OCCUPANCY_TOLERANCE = 1e-8
+# Asking the system how much memory there is takes longer than using this many bytes.
+ALWAYS_THERE = 2.0**26
 
 
 # --- The doors -------------------------------------------------------------------------------------------
@@ -52,7 +54,7 @@ def real_array(name: str, values: ArrayLike) -> FloatArray:
         ValueError: for complex numbers, text, dates, objects, ragged lists, sparse matrices and masked
             entries; NaN and infinity pass (`check_finite`).
     """
-    array = _plain(name, values)
+    array = plain(name, values)
     if array.dtype == np.float64:
         return array
     if array.dtype.kind not in "biuf" and not (array.dtype == object and _all_real(array)):
@@ -63,8 +65,8 @@ def real_array(name: str, values: ArrayLike) -> FloatArray:
         raise ValueError(f"{name} has an entry beyond float64: {error}") from error
 
 
-def integer_array(name: str, values: ArrayLike) -> IntArray:
-    """The values as int64, once they are integers; an array without entries may have any type.
+def integer_array(name: str, values: ArrayLike) -> NDArray[np.integer[Any]]:
+    """The values as an array of their own type, once they are integers; none at all may have any type.
 
     Args:
         name: what the values are called where they came in.
@@ -76,10 +78,10 @@ def integer_array(name: str, values: ArrayLike) -> IntArray:
     Raises:
         ValueError: for anything else, also floats without a fraction.
     """
-    array = _plain(name, values)
+    array = plain(name, values)
     if array.size and array.dtype.kind not in "iu":
         raise ValueError(f"{name} has entries of type {_type_of(array)}; they must be integers")
-    return array.astype(np.int64, copy=False)
+    return array if array.dtype.kind in "iu" else array.astype(np.int64)
 
 
 def probability_rows(name: str, values: ArrayLike) -> FloatArray:
@@ -97,7 +99,7 @@ def probability_rows(name: str, values: ArrayLike) -> FloatArray:
     Raises:
         ValueError: naming the first entry or row that is none.
     """
-    given = _plain(name, values)
+    given = plain(name, values)
     array = real_array(name, given)
     coarse = given.dtype.kind == "f" and given.dtype.itemsize < array.dtype.itemsize
     if not coarse:
@@ -123,10 +125,90 @@ def read_only(values: ArrayLike) -> FloatArray:
     return _as_often(copy, array.shape)
 
 
-def _plain(name: str, values: ArrayLike) -> NDArray[Any]:
+def spread_table(name: str, table: Any, shape: tuple[int, int, int, int]) -> FloatArray:
+    """A loss table over the steps and next states on which it does not depend: see `losses.spread`.
+
+    Args:
+        name: what the table is called where it came in.
+        table: (S, A), (H, S, A), (S, A, S) or (H, S, A, S), or sparse matrices.
+        shape: (H, S, A, S).
+
+    Returns:
+        (H, S, A, S) float64, a view that repeats where the table does not depend on an axis.
+
+    Raises:
+        ValueError: for another shape, one with two readings, or entries that are no real numbers.
+    """
+    if holds_sparse(table):
+        table = by_action(name, table)
+    array = real_array(name, _dense(table))
+    if array.shape == shape:
+        return array
+    horizon, n_states, n_actions, _ = shape
+    # What each reading has for a shape, and the same with an axis of one where it is repeated.
+    readings = {
+        "(S, A)": ((n_states, n_actions), (1, n_states, n_actions, 1)),
+        "(H, S, A)": ((horizon, n_states, n_actions), (horizon, n_states, n_actions, 1)),
+        "(S, A, S)": ((n_states, n_actions, n_states), (1, n_states, n_actions, n_states)),
+    }
+    fits = [axes for axes, (given, _) in readings.items() if given == array.shape]
+    if len(fits) > 1 and array.size > 1:
+        raise ValueError(
+            f"{name} has shape {array.shape}, which may be {' or '.join(fits)} here; "
+            f"write {name}[..., None] for the first, {name}[None] for the second"
+        )
+    if fits:
+        return np.broadcast_to(array.reshape(readings[fits[0]][1]), shape)
+    if array.ndim == 4 and all(n in (1, m) for n, m in zip(array.shape, shape, strict=True)):
+        return np.broadcast_to(array, shape)
+    raise ValueError(
+        f"{name} has shape {array.shape}; expected (H, S, A, S) = {shape}, "
+        "or (S, A), (H, S, A) or (S, A, S) of it"
+    )
+
+
+def by_action(name: str, matrices: Any) -> NDArray[Any]:
+    """One (S, S) matrix an action as one array (S, A, S).
+
+    Args:
+        name: what the matrices are called where they came in.
+        matrices: A of them, sparse or dense.
+
+    Returns:
+        (S, A, S), entry [s, a, s'] being `matrices[a][s, s']`.
+
+    Raises:
+        ValueError: unless they are square and of one size.
+        MemoryError: if the array, which is dense, would not fit.
+    """
+    n_states = matrices[0].shape[0]
+    for a, matrix in enumerate(matrices):
+        if matrix.shape != (n_states, n_states):
+            expected = (
+                "(S, S), one matrix an action" if a == 0 else f"that of {name}[0], {n_states} x {n_states}"
+            )
+            raise ValueError(f"{name}[{a}] has shape {matrix.shape}; expected {expected}")
+    shape = (n_states, len(matrices), n_states)
+    check_memory(f"{name} of shape {shape}, not sparse any more,", 16.0 * np.prod(shape, dtype=float))
+    return np.stack([np.asarray(_dense(matrix)) for matrix in matrices], axis=1)
+
+
+def _dense(matrix: Any) -> Any:
+    """A sparse matrix as an array, anything else as it is."""
+    return matrix.toarray() if hasattr(matrix, "toarray") else matrix
+
+
+def holds_sparse(values: Any) -> bool:
+    """Is this a list or tuple of sparse matrices?"""
+    return isinstance(values, (list, tuple)) and any(issparse(entry) for entry in values)
+
+
+def plain(name: str, values: ArrayLike) -> NDArray[Any]:
     """`values` as NumPy reads them, or ValueError in our words."""
     if issparse(values):
         raise ValueError(f"{name} is a sparse matrix; write {name}.toarray()")
+    if holds_sparse(values):
+        raise ValueError(f"{name} holds sparse matrices; expected an array")
     if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
         raise ValueError(f"{name} has masked entries; every entry must be there")
     try:
@@ -266,9 +348,9 @@ def check_memory(what: str, needed: float) -> None:
     """Raise MemoryError, before anything is allocated, if there is no room for `needed` bytes.
 
     `what` says what needs them, in words that a number of bytes can follow: `transitions of shape (9, 9)`.
-    Where the system does not say how much there is, nothing is refused.
+    Where the system does not say how much there is, nothing is refused; it is not asked for a few megabytes.
     """
-    available = available_memory()
+    available = available_memory() if needed > ALWAYS_THERE else None
     if available is not None and needed > available:
         raise MemoryError(f"{what} needs {_gigabytes(needed)}; {_gigabytes(available)} is available")
 

@@ -54,7 +54,7 @@ def test_what_is_an_array_of_real_numbers(values):
 
 
 def test_integers():
-    assert integer_array("x", np.array([1, 2], np.uint8)).dtype == np.int64
+    assert integer_array("x", np.array([1, 2], np.uint8)).dtype == np.uint8
     assert integer_array("x", []).dtype == np.int64
     with pytest.raises(ValueError, match="x has entries of type float64; they must be integers"):
         integer_array("x", [1.0])

@@ -48,8 +48,12 @@ def test_bad_feedback_is_named():
         ab.StepFeedback(TRAJECTORY, np.zeros(3))
     with pytest.raises(ValueError, match=r"losses\[1\] is inf"):
         ab.StepFeedback(TRAJECTORY, np.array([0.0, np.inf]))
-    with pytest.raises(ValueError, match=r"loss has shape \(2, 2, 2\); expected \(H, S, A, S\)"):
-        ab.FullFeedback(TRAJECTORY, np.zeros((2, 2, 2)))
+    with pytest.raises(ValueError, match=r"loss has shape \(2, 2, 3\); expected \(H, S, A, S\)"):
+        ab.FullFeedback(TRAJECTORY, np.zeros((2, 2, 3)))
+    with pytest.raises(ValueError, match="loss has entries of type complex128; they must be real numbers"):
+        ab.FullFeedback(TRAJECTORY, np.zeros((2, 2, 2, 2), complex))
+    with pytest.raises(ValueError, match="losses has entries of type <U1; they must be real numbers"):
+        ab.StepFeedback(TRAJECTORY, ["0", "1"])
     with pytest.raises(ValueError, match=r"loss\[0, 0, 0, 0\] is nan"):
         ab.FullFeedback(TRAJECTORY, np.full((2, 2, 2, 2), np.nan))
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
+from aggbandit import _arrays
 
 WORLD = ab.night_driver()
 DRY, RAIN = WORLD.loss, WORLD.other_losses["rain"]
@@ -101,9 +102,44 @@ def test_bad_sequences_are_named():
         ab.LossSequence([DRY], [0, 1, 0])
     with pytest.raises(ValueError, match=r"schedule\[0\] is -1"):
         ab.LossSequence([DRY], [-1])
-    for schedule in ([0.0, 0.0], [[0, 0]], []):
-        with pytest.raises(ValueError, match=r"expected \(K,\) integers"):
+    for schedule in ([[0, 0]], [], 0):
+        with pytest.raises(ValueError, match=r"schedule has shape .*; expected \(K,\), K >= 1"):
             ab.LossSequence([DRY], schedule)
+    with pytest.raises(ValueError, match="schedule has entries of type float64; they must be integers"):
+        ab.LossSequence([DRY], [0.0, 0.0])
+    with pytest.raises(ValueError, match="tables has entries of type complex128; they must be real numbers"):
+        ab.LossSequence([DRY * 1j], [0])
+
+
+def test_losses_that_depend_on_less_are_spread_first():
+    """A sequence does not know the horizon of its world, so it says where to find it out."""
+    by_action = np.array([[0.0, 0.5]] * 3)
+    for make in (lambda: ab.losses.fixed(by_action, 5), lambda: ab.LossSequence([by_action], [0])):
+        with pytest.raises(ValueError, match=r"see losses\.spread\(table, mdp\.shape\)"):
+            make()
+    losses = ab.losses.fixed(ab.losses.spread(by_action, WORLD.mdp.shape), 5)
+    np.testing.assert_array_equal(losses[0][2, 1, 1], 0.5)
+    # In the memory of what they depend on.
+    assert losses.tables.strides[1] == losses.tables.strides[4] == 0
+    assert WORLD.mdp.expected_loss(ab.uniform_policy(WORLD.mdp), by_action) == pytest.approx(0.75)
+
+
+def test_random_losses_need_a_generator():
+    with pytest.raises(
+        TypeError, match=r"rng is 7; it must be a numpy Generator: rng=np\.random\.default_rng\(7\)"
+    ):
+        ab.losses.bernoulli(DRY, 10, 7)
+
+
+def test_tables_that_would_not_fit_are_refused_before(monkeypatch):
+    monkeypatch.setattr(_arrays, "available_memory", lambda: 1e9)
+    wide = np.broadcast_to(0.5, (10, 1000, 10, 1000))
+    for make in (
+        lambda: ab.losses.bernoulli(wide, 300, np.random.default_rng(0)),
+        lambda: ab.losses.drifting(wide, wide, 300),
+    ):
+        with pytest.raises(MemoryError, match=r"loss tables of shape .* needs .* GB; 1\.0 GB is available"):
+            make()
 
 
 def test_makers_name_what_is_wrong():
@@ -127,7 +163,7 @@ def test_makers_name_what_is_wrong():
     for at in ([0, 5], [5, 5], [3, 10]):
         with pytest.raises(ValueError, match=r"switches must increase strictly within 1\.\.9"):
             ab.losses.switching([DRY, RAIN, DRY], 10, at=at)
-    with pytest.raises(ValueError, match=r"at is \[2\.7\]; switches must be integers"):
+    with pytest.raises(ValueError, match="at has entries of type float64; they must be integers"):
         ab.losses.switching([DRY, RAIN], 10, at=[2.7])
     for tables in ([], 0.5):
         with pytest.raises(ValueError, match="tables has shape"):

@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array, csr_array, csr_matrix, eye_array
 
 import aggbandit as ab
+from aggbandit import _arrays
 from aggbandit.mdp import pick
 
 
@@ -125,8 +127,8 @@ def test_bad_losses_are_named():
     loss[1, 0, 1, 1] = np.nan
     with pytest.raises(ValueError, match=r"loss\[1, 0, 1, 1\] is nan"):
         mdp.best_policy(loss)
-    with pytest.raises(ValueError, match=r"loss has shape \(2, 2, 2\); expected \(H, S, A, S\)"):
-        mdp.expected_loss(ab.uniform_policy(mdp), loss[..., 0])
+    with pytest.raises(ValueError, match=r"loss has shape \(2, 2, 3\); expected \(H, S, A, S\)"):
+        mdp.expected_loss(ab.uniform_policy(mdp), np.zeros((2, 2, 3)))
 
 
 def test_the_world_cannot_be_changed():
@@ -144,6 +146,134 @@ def test_a_repeated_table_keeps_the_memory_of_one_step():
     step = np.full((50, 2, 50), 1 / 50)
     mdp = ab.FiniteHorizonMDP(np.broadcast_to(step, (1000, 50, 2, 50)))
     assert mdp.transitions.strides[0] == 0
+
+
+def test_a_stationary_world_takes_arrays_and_matrices(rng):
+    step = rng.dirichlet(np.ones(3), size=(3, 2))
+    by_hand = ab.FiniteHorizonMDP(np.stack([step] * 4), 2)
+    for given in (
+        step,
+        step.tolist(),
+        [step[:, 0], step[:, 1]],
+        [csr_array(step[:, 0]), coo_array(step[:, 1])],
+        (csr_matrix(step[:, 0]), step[:, 1]),
+    ):
+        mdp = ab.FiniteHorizonMDP.stationary(given, 4, initial_state=2)
+        np.testing.assert_array_equal(mdp.transitions, by_hand.transitions)
+        assert mdp.initial_state == 2
+        assert mdp.transitions.strides[0] == 0
+        assert not mdp.transitions.flags.writeable
+
+
+def test_a_long_stationary_world_takes_the_memory_of_a_short_one():
+    """A horizon of 10^9 would be 8 GB; what is looked at on the way is as small."""
+    step = np.full((1, 1, 1), 1.0)
+    assert ab.FiniteHorizonMDP.stationary(step, 10**9).transitions.nbytes == 8 * 10**9
+
+
+def test_bad_stationary_input_is_named():
+    square, wide = csr_array(np.eye(2)), csr_array(np.ones((2, 3)))
+    for given, message in (
+        ([wide], r"transitions\[0\] has shape \(2, 3\); expected \(S, S\), one matrix an action"),
+        (
+            [square, csr_array(np.eye(3))],
+            r"transitions\[1\] has shape \(3, 3\); expected that of transitions\[0\]",
+        ),
+        (square, "transitions is a sparse matrix"),
+        (
+            np.ones((2, 2)),
+            r"transitions has shape \(2, 2\); expected \(S, A, S\), .* or a list of A matrices",
+        ),
+        ([], r"transitions has shape \(0,\); expected \(S, A, S\)"),
+        ([0.5 * square], r"transitions\[0, 0\] sums to 0\.5; each row must sum to one"),
+        (1j * np.ones((1, 1, 1)), "transitions has entries of type complex128; they must be real numbers"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            ab.FiniteHorizonMDP.stationary(given, 3)
+    with pytest.raises(ValueError, match=r"horizon is 0; it must be an integer of at least 1"):
+        ab.FiniteHorizonMDP.stationary(np.ones((1, 1, 1)), 0)
+    for given in (np.full((2, 3, 2), 0.5), [square, square]):
+        with pytest.raises(ValueError, match=r"Write FiniteHorizonMDP\.stationary\(transitions, horizon\)"):
+            ab.FiniteHorizonMDP(given)
+
+
+def test_sparse_matrices_that_would_not_fit_are_refused_before(monkeypatch):
+    monkeypatch.setattr(_arrays, "available_memory", lambda: 1e9)
+    many = eye_array(100_000, format="csr")
+    with pytest.raises(
+        MemoryError, match=r"transitions of shape \(100000, 2, 100000\).* needs 320\.0 GB; 1\.0"
+    ):
+        ab.FiniteHorizonMDP.stationary([many, many], 3)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_a_world_in_single_precision(dtype, rng):
+    rows = rng.dirichlet(np.ones(30), size=(2, 30, 2)).astype(dtype)
+    mdp = ab.FiniteHorizonMDP(rows)
+    np.testing.assert_allclose(mdp.transitions.sum(axis=-1), 1.0, atol=1e-15)
+    policy = rng.dirichlet(np.ones(2), size=(2, 30)).astype(dtype)
+    ab.check_occupancy(mdp.occupancy(policy), transitions=mdp.transitions)
+
+
+@pytest.mark.parametrize("given", [["a"], np.ones((1, 1, 1, 1), complex), [[[[None]]]]])
+def test_what_is_no_number_is_named(given):
+    with pytest.raises(ValueError, match=r"transitions has (shape|entries of type)"):
+        ab.FiniteHorizonMDP(given)
+    mdp = ab.FiniteHorizonMDP(np.ones((1, 1, 1, 1)))
+    with pytest.raises(ValueError, match=r"loss has (shape|entries of type)"):
+        mdp.best_policy(given)
+    with pytest.raises(ValueError, match=r"policy has (shape|entries of type)"):
+        mdp.occupancy(given[0])
+
+
+@pytest.mark.parametrize("rng", [0, None, np.random])
+def test_an_episode_needs_a_generator(rng):
+    mdp = two_state_mdp()
+    with pytest.raises(TypeError, match=r"it must be a numpy Generator: rng=np\.random\.default_rng"):
+        mdp.rollout(ab.uniform_policy(mdp), rng)
+
+
+def test_losses_by_state_and_action_are_spread(rng):
+    """A loss that does not depend on an axis need not be written along it."""
+    mdp = ab.random_mdp(3, 2, 4, rng)
+    policy = rng.dirichlet([1, 1], size=(4, 3))
+    trajectory = mdp.rollout(policy, rng)
+    by_state, by_step, by_next = rng.random((3, 2)), rng.random((4, 3, 2)), rng.random((3, 2, 3))
+    for short, full in (
+        (by_state, np.tile(by_state[None, :, :, None], (4, 1, 1, 3))),
+        (by_step, np.tile(by_step[..., None], (1, 1, 1, 3))),
+        (by_next, np.tile(by_next[None], (4, 1, 1, 1))),
+        (by_step[..., None], np.tile(by_step[..., None], (1, 1, 1, 3))),
+        ([csr_array(by_next[:, a]) for a in range(2)], np.tile(by_next[None], (4, 1, 1, 1))),
+        (csr_array(by_state), np.tile(by_state[None, :, :, None], (4, 1, 1, 3))),
+    ):
+        np.testing.assert_array_equal(ab.losses.spread(short, mdp.shape), full)
+        assert mdp.expected_loss(policy, short) == mdp.expected_loss(policy, full)
+        assert mdp.best_policy(short)[1] == mdp.best_policy(full)[1]
+        assert trajectory.total(short) == trajectory.total(full)
+        assert ab.AggregateFeedback.observe(trajectory, short).total == trajectory.total(full)
+        assert ab.occupancy.occupancy_lp(mdp, short)[1] == ab.occupancy.occupancy_lp(mdp, full)[1]
+
+
+def test_a_loss_table_with_two_readings_is_refused():
+    table = np.arange(8.0).reshape(2, 2, 2)
+    mdp = two_state_mdp()
+    with pytest.raises(
+        ValueError, match=r"may be \(H, S, A\) or \(S, A, S\) here; write loss\[\.\.\., None\] for"
+    ):
+        mdp.best_policy(table)
+    assert ab.losses.spread(table[..., None], mdp.shape)[1, 0, 1, 0] == table[1, 0, 1]
+    assert ab.losses.spread(table[None], mdp.shape)[1, 0, 1, 0] == table[0, 1, 0]
+    # The only entry there is has no two readings.
+    assert ab.FiniteHorizonMDP(np.ones((1, 1, 1, 1))).best_policy([[[0.5]]])[1] == 0.5
+
+
+def test_a_measure_that_would_not_fit_is_refused_before(monkeypatch):
+    mdp = ab.FiniteHorizonMDP.stationary(np.ones((1, 1, 1)), 10**8)
+    policy = np.broadcast_to(1.0, (10**8, 1, 1))
+    monkeypatch.setattr(_arrays, "available_memory", lambda: 1e8)
+    with pytest.raises(MemoryError, match=r"an occupancy measure of shape .* needs 0\.8 GB; 0\.1 GB"):
+        mdp.occupancy(policy)
 
 
 def test_pick_is_the_first_index_beyond_u():
@@ -221,8 +351,8 @@ def test_trajectory_is_checked_and_read_only():
         ab.Trajectory([0.7, 1, 1], [1, 0], 2, 2)
     with pytest.raises(ValueError, match=r"n_actions is 2\.5; it must be an integer"):
         ab.Trajectory([0, 1, 1], [1, 0], 2, 2.5)
-    with pytest.raises(ValueError, match=r"loss has shape \(2, 2, 2\)"):
-        trajectory.total(np.zeros((2, 2, 2)))
+    with pytest.raises(ValueError, match=r"loss has shape \(2, 2, 3\)"):
+        trajectory.total(np.zeros((2, 2, 3)))
 
 
 def test_the_smallest_world():

@@ -1,6 +1,6 @@
 """Online Markov decision processes with aggregate bandit feedback."""
 
-from aggbandit import losses, occupancy, theory, worlds
+from aggbandit import cost, losses, occupancy, theory, worlds
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
 from aggbandit.game.protocol import (
     AgainstEstimator,
@@ -131,6 +131,7 @@ __all__ = [
     "box",
     "carry",
     "check_occupancy",
+    "cost",
     "cross_polytope",
     "deterministic_policies",
     "dynamics_of",

@@ -1,1 +1,39 @@
-"""The compiled engine: `kernels` is what Numba compiles, `bridge` what stands between it and a learner."""
+"""The compiled engine: `kernels` is what Numba compiles, `bridge` what stands between it and a learner.
+
+Asking whether the engine plays a learner needs no Numba; both modules do.
+"""
+
+from __future__ import annotations
+
+from typing import TypeGuard
+
+from aggbandit.learners.rates import ConstantRate, IncreasingRate
+from aggbandit.learners.reduction import AggregateFeedbackLearner
+
+__all__ = ["plays"]
+
+# The schedules that the kernels know.
+SCHEDULES = (IncreasingRate, ConstantRate)
+
+
+def plays(learner: object) -> TypeGuard[AggregateFeedbackLearner]:
+    """Does the compiled engine do what this learner does?
+
+    It plays Algorithm 3 as it stands, and calls back for what happens between epochs, for nothing else: a
+    subclass that changes a method, or a schedule of one's own, is played by the reference.
+
+    Args:
+        learner: anything.
+
+    Returns:
+        Whether it may be handed to `bridge.CompiledRun`.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> plays(ab.AggregateFeedbackLearner(2, 2, 2, 10, rates=ab.tuned_rates()))
+        True
+        >>> plays(ab.FixedPolicy(ab.uniform_policy(ab.random_mdp(2, 2, 2, np.random.default_rng(0)))))
+        False
+    """
+    return type(learner) is AggregateFeedbackLearner and type(learner.rates.schedule) in SCHEDULES

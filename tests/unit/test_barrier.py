@@ -101,8 +101,9 @@ def test_centers_and_minimisers_are_those_of_an_interior_point_solver(rng):
         assert barrier.dikin(center).norm(center - minimizer_by_cvxpy(body, np.zeros(len(center)))) < 1e-4
         for size in (1, 30):
             linear = size * rng.normal(size=body.ambient_dimension)
-            step = barrier.minimize(linear, center)
-            assert step.decrement < 1e-9
+            assert barrier.minimize(linear, center).decrement <= 1e-8
+            step = barrier.minimize(linear, center, tolerance=1e-9)
+            assert step.decrement <= 1e-9
             assert step.dikin.norm(step.x - minimizer_by_cvxpy(body, linear)) < 1e-3
 
 
@@ -201,7 +202,7 @@ def test_steps_are_damped_until_newtons_method_converges_quadratically(rng):
 
 def test_beyond_double_precision_it_says_so():
     narrow = ab.LogBarrier(ab.box([0, 1], [1, 1 + 1e-6]))
-    with pytest.raises(ArithmeticError, match=r"Newton"):
+    with pytest.raises(ab.geometry.NoMinimizer, match="too close to a wall for double precision"):
         narrow.minimize(np.array([0, -1e25]), narrow.analytic_center())
 
 

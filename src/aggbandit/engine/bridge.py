@@ -26,7 +26,7 @@ from aggbandit.engine.kernels import (
     play,
     workspace,
 )
-from aggbandit.geometry.occupancy_barrier import DECREMENT_TOLERANCE, TOO_CLOSE
+from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer
 from aggbandit.learners.rates import ConstantRate, IncreasingRate
 from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean
 from aggbandit.losses import LossSequence
@@ -57,7 +57,7 @@ class CompiledRun:
         learner: AggregateFeedbackLearner,
         mdp: FiniteHorizonMDP,
         losses: LossSequence,
-        tolerance: float = DECREMENT_TOLERANCE,
+        tolerance: float = TOLERANCE,
     ) -> None:
         losses.check_world(mdp)
         learner.check_world(mdp)
@@ -95,8 +95,8 @@ class CompiledRun:
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Episodes first..last-1 of the losses, with randomness from `rng`: their expected and total losses.
 
-        Raises FloatingPointError or RuntimeError, naming the episode, if rounding carried a point out of the
-        set or a minimiser was not found; neither has been seen.
+        Raises NoMinimizer, naming the episode, if rounding carried a point out of the set or a minimizer was
+        not found; neither has been seen.
         """
         learner = self.learner
         record = Record(np.empty(last - first), np.empty(last - first))
@@ -171,6 +171,6 @@ class CompiledRun:
 
     def _check(self, status: int, episode: int) -> None:
         if status == LEFT_THE_SET:
-            raise FloatingPointError(f"episode {episode}: {TOO_CLOSE}")
+            raise NoMinimizer(f"episode {episode}: {TOO_CLOSE}")
         if status == NO_MINIMISER:
-            raise RuntimeError(f"episode {episode}: the mirror step was not found")
+            raise NoMinimizer(f"episode {episode}: the mirror step was not found")

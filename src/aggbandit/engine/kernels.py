@@ -23,14 +23,8 @@ from aggbandit._arrays import BoolArray, FloatArray, Int32Array, IntArray
 
 # Compiled in as they are. The cache on disk only notices changes of this file: after changing one of them,
 # touch it.
-from aggbandit.geometry.occupancy_barrier import (
-    CHORD_LIMIT,
-    FULL_STEP,
-    MAX_ITERATIONS,
-    QUADRATIC,
-    ROUNDING,
-    ROUNDING_FLOOR,
-)
+from aggbandit.geometry._newton import FULL_STEP, MOST_STEPS, ROUNDING_FLOOR
+from aggbandit.geometry.occupancy_barrier import CHORD_LIMIT, QUADRATIC, ROUNDING
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T", bound=np.generic)
@@ -600,7 +594,7 @@ def minimise(
     contraction = 0.0
     previous = math.inf
     best = math.inf
-    for iteration in range(MAX_ITERATIONS):
+    for iteration in range(MOST_STEPS):
         decrement = known if iteration == 0 and known >= 0.0 else newton_direction(x, body, work)
         length = 1.0
         if fresh:

@@ -16,13 +16,11 @@ import numpy as np
 
 from aggbandit import theory
 from aggbandit._arrays import BoolArray, FloatArray, IntArray, check_positive_int, read_only
+from aggbandit.geometry._newton import MOST_STEPS, TOLERANCE, NoMinimizer, step_length
 from aggbandit.geometry.barrier import LogBarrier
 from aggbandit.geometry.bodies import regular_polygon, simplex
 from aggbandit.geometry.polytope import Polytope
 from aggbandit.learners.rates import ConstantRate, IncreasingRate
-
-DECREMENT = 1e-8  # every Newton step ends below it
-MOST_STEPS = 200
 
 Move = Callable[[FloatArray, FloatArray, FloatArray], FloatArray]
 """Where an adversary wants the hands: from x (N, d), y (N, d) and the loss (d,) to targets (N, d)."""
@@ -372,8 +370,7 @@ class _Newton:
     ) -> tuple[FloatArray, tuple[FloatArray, FloatArray, FloatArray]]:
         """The minimisers and the Hessians there, from ``v`` and the first ``step`` with its ``decrement``."""
         for _ in range(MOST_STEPS):
-            damping = np.where(decrement < 0.25, 1.0, 1 / (1 + decrement))
-            v = v + damping[:, None] * step
+            v = v + step_length(decrement)[:, None] * step
             gradient, (a, b, c) = self._state(v)
             g0, g1 = (gradient + dual).T
             determinant = a * c - b * b
@@ -381,6 +378,6 @@ class _Newton:
             step[:, 0] = (b * g1 - c * g0) / determinant
             step[:, 1] = (b * g0 - a * g1) / determinant
             decrement = np.sqrt(np.maximum(-step[:, 0] * g0 - step[:, 1] * g1, 0.0))
-            if decrement.max() < DECREMENT:
+            if decrement.max() <= TOLERANCE:
                 return v, (a, b, c)
-        raise RuntimeError(f"a mirror step did not converge: decrement {decrement.max():.3g}")
+        raise NoMinimizer(f"a mirror step was not found: the decrement is still {decrement.max():.3g}")

@@ -1,5 +1,6 @@
 """Convex sets and what a barrier makes of them."""
 
+from aggbandit.geometry._newton import NoMinimizer
 from aggbandit.geometry.barrier import Barrier, LogBarrier, Step
 from aggbandit.geometry.bodies import box, cross_polytope, random_polygon, regular_polygon, simplex
 from aggbandit.geometry.dikin import DikinEllipsoid, Ellipsoid
@@ -18,6 +19,7 @@ __all__ = [
     "DikinEllipsoid",
     "Ellipsoid",
     "LogBarrier",
+    "NoMinimizer",
     "OccupancyBarrier",
     "OccupancyCoordinates",
     "OccupancyDikin",

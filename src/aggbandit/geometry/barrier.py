@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
@@ -15,12 +14,10 @@ import numpy as np
 import numpy.typing as npt
 
 from aggbandit._arrays import FloatArray, check_finite
+from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer, newton
 from aggbandit.geometry.dikin import DikinEllipsoid, Ellipsoid, dikin_ellipsoid
 from aggbandit.geometry.polytope import Polytope
 
-NEWTON_TOLERANCE = 1e-9
-QUADRATIC_REGION = 0.25  # below this decrement a full Newton step more than halves it
-MOST_STEPS = 1000
 DRIFT = 1e-4  # an equality broken by more than this part of what is allowed is mended
 
 
@@ -134,9 +131,7 @@ class LogBarrier:
         x = np.array(x, dtype=np.float64)
         return dikin_ellipsoid(self.body, x, self._slacks("x", x))
 
-    def minimize(
-        self, linear: npt.ArrayLike, start: npt.ArrayLike, tolerance: float = NEWTON_TOLERANCE
-    ) -> Step:
+    def minimize(self, linear: npt.ArrayLike, start: npt.ArrayLike, tolerance: float = TOLERANCE) -> Step:
         """The minimiser of R(x) + linear·x on the slice, by Newton's method.
 
         Steps are damped by 1/(1 + decrement) while the decrement is at least 1/4 and full afterwards;
@@ -153,22 +148,9 @@ class LogBarrier:
         check_finite("linear", linear)
         # our own copy: without a step to make, the start is the result
         x = self._back_to_slice(self.body.require_interior("start", np.array(start, dtype=np.float64)))
-        slacks = self.body.b - self.body.A @ x
-        last: Step | None = None
-        damped = 0
-        for iterations in range(MOST_STEPS + 1):
-            ellipsoid = dikin_ellipsoid(self.body, x, slacks)
-            direction, decrement = ellipsoid._newton((1 / slacks) @ self.body.A + linear)
-            step = Step(x, ellipsoid, decrement, iterations, damped)
-            if decrement <= tolerance:
-                return step
-            if last is not None and last.decrement < QUADRATIC_REGION and decrement > last.decrement / 2:
-                return min(last, step, key=lambda s: s.decrement)
-            last = step
-            length = 1.0 if decrement < QUADRATIC_REGION else 1 / (1 + decrement)
-            damped += length < 1
-            x, slacks = self._move(x, direction, length)
-        raise ArithmeticError(f"after {MOST_STEPS} Newton steps the decrement is still {decrement:.3g}")
+        objective = _Objective(self.body, linear)
+        at, decrement, steps, damped = newton(objective, x, objective.factorize(x), tolerance)
+        return Step(at.center, at, decrement, steps, damped)
 
     def mirror_step(self, x: npt.ArrayLike, g: npt.ArrayLike) -> Step:
         """One step of mirror descent from x: the minimiser of R + (g - grad R(x))·x on the slice.
@@ -188,17 +170,6 @@ class LogBarrier:
     def _slacks(self, name: str, x: npt.ArrayLike) -> FloatArray:
         return self.body.slacks(self.body.require_interior(name, x))
 
-    def _move(self, x: FloatArray, direction: FloatArray, length: float) -> tuple[FloatArray, FloatArray]:
-        """x + length·direction and its slacks; shorter if rounding, nothing else, would put it on a wall."""
-        while True:
-            moved = x + length * direction
-            slacks = self.body.b - self.body.A @ moved
-            if slacks.min() > 0:
-                return moved, slacks
-            length /= 2
-            if length == 0 or not math.isfinite(length):
-                raise ArithmeticError("no step along the Newton direction stays inside in double precision")
-
     def _back_to_slice(self, x: FloatArray) -> FloatArray:
         """x projected on C x = d again, if the rounding of many steps has carried it off."""
         body = self.body
@@ -206,3 +177,21 @@ class LogBarrier:
             return x
         projected: FloatArray = body.interior_point + body.basis @ (body.basis.T @ (x - body.interior_point))
         return projected if (body.b - body.A @ projected).min() > 0 else x
+
+
+@dataclass(frozen=True, eq=False)
+class _Objective:
+    """R + linear·x, as Newton's method sees it. Every step factorizes: a chord would save next to nothing."""
+
+    body: Polytope
+    linear: FloatArray
+    chord_limit: float = 0.0
+
+    def factorize(self, x: FloatArray) -> DikinEllipsoid:
+        slacks = self.body.b - self.body.A @ x
+        if not slacks.min() > 0:
+            raise NoMinimizer(TOO_CLOSE)
+        return dikin_ellipsoid(self.body, x, slacks)
+
+    def direction(self, x: FloatArray, at: DikinEllipsoid) -> tuple[FloatArray, float]:
+        return at._newton((1 / at.slacks) @ self.body.A + self.linear)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from scipy.linalg import lapack
 
 from aggbandit._arrays import FloatArray
+from aggbandit.geometry._newton import NoMinimizer
 from aggbandit.geometry.polytope import SLICE_TOLERANCE, Polytope
 
 SURFACE_TOLERANCE = 1e-9  # a sampled point has local norm one only to rounding
@@ -115,7 +116,7 @@ class DikinEllipsoid:
         the draw do not depend on the basis W, nor on the coordinates of the set.
 
         Random numbers: one call `rng.standard_normal(m)`, m the number of inequalities.
-        The result has shape (D,) and is strictly inside the set. Raises `ArithmeticError` if rounding
+        The result has shape (D,) and is strictly inside the set. Raises `NoMinimizer` if rounding
         put it on a wall: x is then closer to that wall than about 1e-8 of the way to the next.
 
         Source: Algorithm 2, lines 4-5, corrected for the slice (the printed sampler of the appendix's
@@ -131,7 +132,7 @@ class DikinEllipsoid:
         slacks = self.body.b - self.body.A @ y
         if not slacks.min() > 0:
             i = int(slacks.argmin())
-            raise ArithmeticError(
+            raise NoMinimizer(
                 f"the sampled point is on wall {i}: the centre's slack there is {self.slacks[i]:.3g},"
                 " too small beside the others for double precision"
             )

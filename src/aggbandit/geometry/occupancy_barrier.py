@@ -42,23 +42,18 @@ from aggbandit._arrays import (
     first,
     place,
 )
+from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer, newton
 from aggbandit.geometry.barrier import Step
 from aggbandit.geometry.occupancy_set import OccupancySet
 
 __all__ = ["OccupancyBarrier", "OccupancyDikin"]
 
-# The Newton decrement at which a point counts as the minimiser.
-DECREMENT_TOLERANCE = 1e-8
-# Below this decrement a full Newton step converges quadratically; above it the step is damped.
-FULL_STEP = 0.25
-# A step with an old factorisation multiplies the decrement by about the first decrement: worth it below this.
+# Below this decrement further steps are taken with the old factorization: they cost a solve each, and the
+# point so reached is the one whose factorization the next round needs anyway.
 CHORD_LIMIT = 0.05
-# A decrement that rounding keeps above its tolerance is accepted when it stopped halving below this.
-ROUNDING_FLOOR = 1e-4
-MAX_ITERATIONS = 10_000
+# What a sample may miss its set by and a point its slice or its ellipsoid, being rounding.
 ROUNDING = 1e-12
 SURFACE_TOLERANCE = 1e-9
-TOO_CLOSE = "rounding carried a point out of the set: it is too close to a wall for double precision"
 # A Newton step for sigma this small, relatively, leaves an error of its square.
 QUADRATIC = 1e-8
 
@@ -205,7 +200,7 @@ class OccupancyBarrier:
     def _wall(self, x: FloatArray) -> _Wall:
         """The L1 term at x (cells, S), vectorised over the constrained cells.
 
-        Raises FloatingPointError if x is not strictly inside: a Newton step keeps a point inside, so only
+        Raises NoMinimizer if x is not strictly inside: a Newton step keeps a point inside, so only
         rounding can have carried it out.
         """
         at = self._constrained
@@ -215,7 +210,7 @@ class OccupancyBarrier:
         distance = np.abs(r)
         slack = radius * mass - distance.sum(axis=1)
         if not (np.all(x > 0) and np.all(slack > 0)):
-            raise FloatingPointError(TOO_CLOSE)
+            raise NoMinimizer(TOO_CLOSE)
         sigma = _smallest_auxiliary(distance, slack)
         root = np.hypot(sigma[:, None], r)
         t = sigma[:, None] + root
@@ -308,7 +303,7 @@ class OccupancyBarrier:
         """
         return self.minimize(np.asarray(g, dtype=np.float64) - self.gradient(x), x)
 
-    def minimize(self, linear: ArrayLike, start: ArrayLike, tolerance: float = DECREMENT_TOLERANCE) -> Step:
+    def minimize(self, linear: ArrayLike, start: ArrayLike, tolerance: float = TOLERANCE) -> Step:
         """The minimiser of R(y) + linear·y over the slice, by Newton's method.
 
         linear: (H, S, A, S); start: (H, S, A, S), strictly inside the inequalities; tolerance: the decrement
@@ -322,42 +317,14 @@ class OccupancyBarrier:
 
         Returns the point, its Dikin ellipsoid, its Newton decrement (at most 1e-8; what rounding allows close
         to a wall) and the numbers of steps and of damped ones. Raises ValueError for a wrong shape, a NaN, or
-        a start that is not inside; FloatingPointError or RuntimeError (10,000 steps do not suffice) when the
+        a start that is not inside; NoMinimizer or RuntimeError (10,000 steps do not suffice) when the
         minimiser is closer to a wall than double precision can tell, for `linear` of 1e9 and more.
         """
-        target = self._cells("linear", linear)
-        dikin = self.dikin(start)
-        x, fresh = dikin.x, True
-        contraction, previous, best = 0.0, math.inf, math.inf
-        steps = damped = 0
-        for _ in range(MAX_ITERATIONS):
-            wall = dikin.wall if fresh else self._wall(x)
-            direction, dual, decrement = dikin.solve(self._gradient(x, wall) + target, self._flow.residual(x))
-            # Adding C'lambda changes nothing on the slice; it keeps the residual small, hence accurate.
-            target = target + self._flow.transpose(dual)
-            if not math.isfinite(decrement):
-                raise FloatingPointError(TOO_CLOSE)
-            if fresh:
-                if decrement <= tolerance or ROUNDING_FLOOR >= decrement > 0.5 * best:
-                    self._last = dikin
-                    return Step(dikin.center, dikin, decrement, steps, damped)
-                best = min(best, decrement)
-                if decrement >= FULL_STEP:
-                    damped += 1
-                    direction = direction / (1.0 + decrement)
-                contraction = decrement
-            elif decrement > 0.5 * previous:
-                dikin, fresh = OccupancyDikin(self, x), True
-                continue
-            x = x + direction
-            steps += 1
-            previous = decrement
-            fresh = contraction > CHORD_LIMIT or contraction * decrement <= tolerance
-            if fresh:
-                dikin = OccupancyDikin(self, x)
-        raise RuntimeError(
-            f"the minimiser was not found in {MAX_ITERATIONS} steps; the decrement is {decrement:.3g}"
-        )
+        objective = _Objective(self, self._cells("linear", linear))
+        start_at = self.dikin(start)
+        at, decrement, steps, damped = newton(objective, start_at.x, start_at, tolerance)
+        self._last = at
+        return Step(at.center, at, decrement, steps, damped)
 
 
 class OccupancyDikin:
@@ -433,7 +400,7 @@ class OccupancyDikin:
         try:
             self._band = cholesky_banded(band, lower=True, overwrite_ab=True, check_finite=False)
         except np.linalg.LinAlgError as error:
-            raise FloatingPointError(TOO_CLOSE) from error
+            raise NoMinimizer(TOO_CLOSE) from error
 
     def _layer_slices(self) -> list[slice]:
         """The cells of each step."""
@@ -541,7 +508,7 @@ class OccupancyDikin:
         rng: the source of randomness. The normals are a contract: xi_1 for every cell and s' in the order of
         `OccupancySet.cells`, then xi_2 for every constrained cell and s', then xi_3 for every constrained
         cell.
-        Returns shape (H, S, A, S); the centre if the slice is a point (S = A = 1). Raises FloatingPointError
+        Returns shape (H, S, A, S); the centre if the slice is a point (S = A = 1). Raises NoMinimizer
         if more than rounding put y outside, which has not been seen.
         Source: Algorithm 2, lines 4 and 5; Section D, Option 1, corrected.
         """
@@ -563,5 +530,29 @@ class OccupancyDikin:
         y = self.x + v / math.sqrt(self._square(v))
         # On a thin ellipsoid y may miss its wall by less than rounding sees; anything more is a mistake.
         if not np.all(y > -ROUNDING * self.x):
-            raise FloatingPointError(f"a sample left the set: its least coordinate is {y.min():.3g}")
+            raise NoMinimizer(f"a sample left the set: its least coordinate is {y.min():.3g}")
         return self._barrier._table(np.maximum(y, 0.0))
+
+
+class _Objective:
+    """R + linear·x on the slice, as Newton's method sees it.
+
+    Every direction also removes what rounding did to the flow equations. C'lambda, which changes nothing on
+    the slice, is added to the linear part: it keeps the residual small, hence accurate.
+    """
+
+    chord_limit = CHORD_LIMIT
+
+    def __init__(self, barrier: OccupancyBarrier, linear: FloatArray) -> None:
+        self._barrier, self._linear = barrier, linear
+
+    def factorize(self, x: FloatArray) -> OccupancyDikin:
+        return OccupancyDikin(self._barrier, x)
+
+    def direction(self, x: FloatArray, at: OccupancyDikin) -> tuple[FloatArray, float]:
+        barrier = self._barrier
+        wall = at.wall if x is at.x else barrier._wall(x)
+        gradient = barrier._gradient(x, wall) + self._linear
+        direction, dual, decrement = at.solve(gradient, barrier._flow.residual(x))
+        self._linear = self._linear + barrier._flow.transpose(dual)
+        return direction, decrement

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggbandit._arrays import FloatArray, check_finite
+from aggbandit.geometry._newton import NoMinimizer
 
 RANK_TOLERANCE = 1e-10  # a row of C this close to the span of the rows above it adds no equation
 FLAT_TOLERANCE = 1e-10  # an inscribed ball this small beside the set's coordinates is no interior
@@ -371,7 +372,7 @@ def _solve(cost: FloatArray, **constraints: Any) -> FloatArray | None:
             return np.asarray(result.x, dtype=np.float64)
         if result.status == 2:
             return None
-    raise ArithmeticError(f"the linear program was not solved: {result.message}")
+    raise NoMinimizer(f"the linear program was not solved: {result.message}")
 
 
 def _distinct(points: FloatArray) -> FloatArray:

@@ -28,9 +28,11 @@ def test_the_printed_statement_fails_in_one_step():
 
 
 @pytest.mark.parametrize("H", [1, 2, 3, 5])
-def test_the_factor_two_is_exact_at_every_horizon(H):
-    """Only the first step is uncertain, and where it leads one stays: the ratio to the printed bound is
-    two."""
+def test_with_free_radii_the_factor_two_is_exact_at_every_horizon(H):
+    """Only the first step is uncertain, and where it leads one stays: the ratio to the printed bound is two.
+
+    For H > 1 this is no city of the paper, whose radii are positive in every cell.
+    """
     w = 0.4
     stay = np.broadcast_to(np.eye(2)[None, :, None, :], (H, 2, 1, 2))
     dynamics = {}
@@ -50,6 +52,46 @@ def test_the_factor_two_is_exact_at_every_horizon(H):
     assert distance == pytest.approx(2 * printed, rel=1e-6)
     # The tight eps(h,s,a) = (H - h + 1) min(2, 2w) is met with equality.
     assert distance == pytest.approx(distance_and_bounds(x, y, ab.theory.epsilon(epsilon / H))[1], rel=1e-6)
+
+
+def ratio_to_the_printed_bound(rows, radius):
+    """Distance over min(eps·x, eps·y) with the printed eps = H w; `rows` are the dynamics hat, x and y."""
+    H = len(radius)
+    body = ab.OccupancySet(rows["hat"], radius)
+    policy = np.ones((H, 2, 1))
+    x, y = (ab.FiniteHorizonMDP(rows[name]).occupancy(policy) for name in ("x", "y"))
+    for plausible in (x, y):
+        body.check(plausible, tolerance=1e-12)
+    distance, printed = distance_and_bounds(x, y, H * radius)
+    assert distance <= distance_and_bounds(x, y, ab.theory.epsilon(radius))[1] * (1 + 1e-9)
+    return distance / printed
+
+
+def test_it_fails_with_the_paper_s_own_radii_too():
+    """Two steps, all cells counted equally often: every radius is the same, and the ratio is 1.40."""
+    w = 0.2
+    first = {"hat": [0.5, 0.5], "x": [0.5 + w / 2, 0.5 - w / 2], "y": [0.5 - w / 2, 0.5 + w / 2]}
+    sure, less = [1.0, 0.0], [1 - w, w]
+    later = {"hat": [[1 - w / 2, w / 2]] * 2, "x": [sure, less], "y": [less, sure]}
+    rows = {name: np.array([[first[name]] * 2, later[name]])[:, :, None] for name in first}
+    assert ratio_to_the_printed_bound(rows, np.full((2, 2, 1), w)) == pytest.approx(1.40, abs=0.005)
+
+
+@pytest.mark.parametrize("H", [2, 3, 5])
+def test_two_is_the_supremum_under_the_paper_s_radii(H):
+    """The first action is rare and what follows is well counted: the ratio tends to two, and stays below."""
+    ratios = []
+    for share in (1e-1, 1e-2, 1e-3):
+        w = np.full((H, 2, 1), 0.2 * share)
+        w[0] = 0.2
+        rows = {}
+        for name, row in {"x": [0.6, 0.4], "y": [0.4, 0.6], "hat": [0.5, 0.5]}.items():
+            P = np.broadcast_to(np.eye(2)[None, :, None, :], (H, 2, 1, 2)).copy()
+            P[0, :, 0] = row
+            rows[name] = P
+        ratios.append(ratio_to_the_printed_bound(rows, w))
+    assert np.all(np.diff(ratios) > 0)
+    assert 1.99 < ratios[-1] < 2
 
 
 def plausible_worlds(rng, shape, radius):

@@ -187,3 +187,17 @@ def test_a_polygon_among_three_arms():
     assert corners.min() > -1e-12
     with pytest.raises(ValueError, match="3"):
         polygon_of_arms(2)
+
+
+@pytest.mark.parametrize("schedule", [IncreasingRate(), IncreasingRate(1.2), ConstantRate(1.5)])
+def test_the_rates_of_many_seeds_are_those_of_each(schedule):
+    rng = np.random.default_rng(11)
+    previous = rng.uniform(0.1, 0.19, 500)
+    z_hat_epsilon = np.where(rng.random(500) < 0.3, 0.0, rng.choice([0.1, 5.0], 500) * rng.random(500))
+    rates, clipped = schedule.next_rates(previous, 0.1, 2, z_hat_epsilon)
+    each = [
+        schedule.next_rate(p, 0.1, 2, e)
+        for p, e in zip(previous.tolist(), z_hat_epsilon.tolist(), strict=True)
+    ]
+    np.testing.assert_array_equal(rates, [rate.eta for rate in each])
+    np.testing.assert_array_equal(clipped, [rate.clipped for rate in each])

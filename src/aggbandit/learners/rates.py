@@ -9,7 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import Protocol
 
+import numpy as np
+
 from aggbandit import theory
+from aggbandit._arrays import BoolArray, FloatArray
 
 # --- schedules ----------------------------------------------------------------------------------------------
 
@@ -58,6 +61,27 @@ class IncreasingRate:
             return Rate(largest, clipped=True)
         return Rate(1 / inverse, clipped=False)
 
+    def next_rates(
+        self, previous: FloatArray, eta0: float, dimension: int, z_hat_epsilon: FloatArray
+    ) -> tuple[FloatArray, BoolArray]:
+        """`next_rate` for many seeds at once.
+
+        Args:
+            previous: (N,) the rates eta_{t-1}.
+            eta0: the first rate.
+            dimension: n.
+            z_hat_epsilon: (N,) |z_hat_t·eps_t|.
+
+        Returns:
+            (N,) the rates eta_t, and (N,) which of them were clipped.
+        """
+        largest = self.clip * eta0
+        moved = z_hat_epsilon > 0
+        inverse = 1 / previous - 2 * dimension * z_hat_epsilon
+        clipped = moved & (inverse * largest < 1)
+        free = 1 / np.where(clipped, 1.0, inverse)
+        return np.where(clipped, largest, np.where(moved, free, previous)), clipped
+
 
 @dataclass(frozen=True)
 class ConstantRate:
@@ -76,6 +100,22 @@ class ConstantRate:
     def next_rate(self, previous: float, eta0: float, dimension: int, z_hat_epsilon: float) -> Rate:
         """``factor`` times ``eta0``, whatever ``previous``, ``dimension`` and ``z_hat_epsilon``."""
         return Rate(self.factor * eta0, clipped=False)
+
+    def next_rates(
+        self, previous: FloatArray, eta0: float, dimension: int, z_hat_epsilon: FloatArray
+    ) -> tuple[FloatArray, BoolArray]:
+        """`next_rate` for many seeds at once: `factor` times `eta0`, clipped nowhere.
+
+        Args:
+            previous: (N,) the rates eta_{t-1}; they only say how many seeds there are.
+            eta0: the first rate.
+            dimension: not used.
+            z_hat_epsilon: not used.
+
+        Returns:
+            (N,) the rates eta_t, and (N,) False.
+        """
+        return np.full(previous.shape, self.factor * eta0), np.zeros(previous.shape, dtype=bool)
 
 
 # --- presets ------------------------------------------------------------------------------------------------

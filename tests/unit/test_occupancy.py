@@ -122,6 +122,38 @@ def test_mass_that_leaks_below_the_tolerance_is_noticed_in_the_end():
         ab.check_occupancy(leaking, tolerance=0.01)
 
 
+def test_numbers_that_print_alike_come_with_their_difference(world, x):
+    """Each of these once read like "mass 0.1 arrives, but mass 0.1 leaves"."""
+    slip = 2e-8
+    for index, message in (
+        ((0, 0, 0, 0), r"x\[0, 0\] has mass 1; it must be 1 .*; off by 2e-08, the tolerance is 1e-08"),
+        ((1, 0, 0, 0), r"mass (0\.4\d*) arrives, but mass \1 leaves; off by 2e-08, the tolerance is 1e-08"),
+    ):
+        bad = x.copy()
+        bad[index] += slip
+        with pytest.raises(ValueError, match=message):
+            ab.check_occupancy(bad)
+    moved = x.copy()
+    moved[2, 0, 0, 0] += slip
+    moved[2, 0, 0, 1] -= slip
+    with pytest.raises(
+        ValueError,
+        match=r"is (0\.\d+); transitions times the mass .* is \1; off by 2e-08, the tolerance is 1e-08",
+    ):
+        ab.check_occupancy(moved, transitions=world.mdp.transitions)
+    leaking = np.array([1.0, 1.0 - 0.99e-8, 1.0 - 1.98e-8]).reshape(3, 1, 1, 1)
+    with pytest.raises(ValueError, match=r"x\[2\] sums to 1; .*; off by -2e-08, the tolerance is 1e-08"):
+        ab.check_occupancy(leaking)
+
+
+@pytest.mark.parametrize(
+    "check", [ab.check_occupancy, ab.policy_of, ab.dynamics_of, ab.occupancy.free_occupancy_lp]
+)
+def test_what_is_no_number_is_named(check, x):
+    with pytest.raises(ValueError, match="has entries of type complex128; they must be real numbers"):
+        check(x + 0j)
+
+
 def test_a_solvers_zero_is_zero():
     """What `check_occupancy` forgives has a policy and dynamics too; more is refused."""
     x = np.zeros((1, 2, 2, 2))

@@ -254,7 +254,7 @@ def _frozen(array: FloatArray) -> bool:
 
 def place(name: str, index: tuple[int, ...]) -> str:
     """An entry as the reader would write it: `name[2, 0, 1]`."""
-    return f"{name}[{', '.join(str(int(i)) for i in index)}]"
+    return f"{name}[{', '.join(str(int(i)) for i in index)}]" if index else name
 
 
 def first(mask: BoolArray) -> tuple[int, ...]:

@@ -13,7 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aggbandit._arrays import FloatArray, check_positive_int, check_shape, check_unit_interval, read_only
+from aggbandit._arrays import (
+    BoolArray,
+    FloatArray,
+    check_memory,
+    check_positive_int,
+    check_rng,
+    check_rows,
+    check_unit_interval,
+    probability_rows,
+    read_only,
+    real_array,
+    reduce_frozen,
+    spread_table,
+)
 from aggbandit.mdp import FiniteHorizonMDP
 
 __all__ = [
@@ -27,26 +40,61 @@ __all__ = [
 ]
 
 
+_NUMBER = (int, float, np.integer, np.floating)
+
+
 @dataclass(frozen=True)
 class RewardScale:
-    """How rewards in [low, high] became losses in [0, 1]: loss = (high - reward) / (high - low).
+    """How rewards in [low, high] became losses in [0, 1]: `loss = (high - reward) / (high - low)`.
 
-    low, high: the range of the rewards. Raises ValueError unless low < high, both finite.
+    Args:
+        low: the least reward.
+        high: the greatest reward.
+
+    Raises:
+        ValueError: unless low < high, both finite.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> scale = ab.worlds.RewardScale(low=-1.0, high=1.0)
+        >>> scale.loss([-1.0, 0.0, 1.0])
+        array([1. , 0.5, 0. ])
+        >>> scale.total_reward(total_loss=2.5, horizon=3)
+        -2.0
     """
 
     low: float
     high: float
 
     def __post_init__(self) -> None:
-        if not -np.inf < self.low < self.high < np.inf:
+        numbers = isinstance(self.low, _NUMBER) and isinstance(self.high, _NUMBER)
+        if not numbers or not -np.inf < self.low < self.high < np.inf:
             raise ValueError(f"low is {self.low} and high is {self.high}; low must be smaller, both finite")
 
     def loss(self, reward: ArrayLike) -> FloatArray:
-        """The loss of a reward (an array of any shape)."""
-        return np.asarray((self.high - np.asarray(reward, dtype=np.float64)) / (self.high - self.low))
+        """The loss of a reward.
+
+        Args:
+            reward: a number or an array of any shape.
+
+        Returns:
+            The losses, in [0, 1] where the rewards are in [low, high].
+
+        Raises:
+            ValueError: if the rewards are no real numbers.
+        """
+        return np.asarray((self.high - real_array("reward", reward)) / (self.high - self.low))
 
     def total_reward(self, total_loss: float, horizon: int) -> float:
-        """The sum of the rewards of `horizon` steps whose losses sum to `total_loss`."""
+        """The sum of the rewards of an episode, from that of its losses.
+
+        Args:
+            total_loss: the sum of the losses.
+            horizon: the number of steps.
+
+        Returns:
+            The sum of the rewards.
+        """
         return horizon * self.high - (self.high - self.low) * total_loss
 
 
@@ -54,15 +102,19 @@ class RewardScale:
 class World:
     """An MDP with names and losses.
 
-    name, description: for people
-    mdp:               the dynamics
-    loss:              (H, S, A, S) in [0, 1], the losses of an ordinary episode
-    state_names:       S names
-    action_names:      A names
-    other_losses:      further tables (H, S, A, S) by name
-    reward_scale:      how rewards became losses, where the world came with rewards
+    Args:
+        name: for people.
+        description: for people.
+        mdp: the dynamics.
+        loss: (H, S, A, S) in [0, 1], the losses of an ordinary episode; or a table that `losses.spread`
+            takes.
+        state_names: S names.
+        action_names: A names.
+        other_losses: further tables by name.
+        reward_scale: how rewards became losses, where the world came with rewards.
 
-    Raises ValueError, naming the entry, if a table is not (H, S, A, S) in [0, 1] or the names do not fit.
+    Raises:
+        ValueError: naming the entry, if a table is not (H, S, A, S) in [0, 1] or the names do not fit.
     """
 
     name: str
@@ -73,6 +125,7 @@ class World:
     action_names: tuple[str, ...]
     other_losses: Mapping[str, FloatArray] = field(default_factory=dict)
     reward_scale: RewardScale | None = None
+    __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "loss", self._table("loss", self.loss))
@@ -86,12 +139,12 @@ class World:
         ):
             if len(names) != count:
                 raise ValueError(f"{what} has {len(names)} names; the world has {count}")
+            object.__setattr__(self, what, tuple(names))
 
-    def _table(self, name: str, table: FloatArray) -> FloatArray:
-        array = read_only(table)
-        check_shape(name, array, self.mdp.shape, "(H, S, A, S)")
+    def _table(self, name: str, table: ArrayLike) -> FloatArray:
+        array = spread_table(name, table, self.mdp.shape)
         check_unit_interval(name, array)
-        return array
+        return read_only(array)
 
     def __repr__(self) -> str:
         return f"World({self.name!r}, {self.mdp!r})"
@@ -102,14 +155,24 @@ def night_driver() -> World:
 
     The crossing has three legs. States: riverside (the start), old town, ring road. Actions: keep to the
     road, or turn off it; neither is sure to lead where it should. The loss of a leg is what the road costs
-    plus what is waiting where the leg ends: loss[h,s,a,s'] = road[h,s,a] + arrival[h,s'].
+    plus what is waiting where the leg ends: `loss[h,s,a,s'] = road[h,s,a] + arrival[h,s']`.
 
     On a dry night (`loss`) the cheap first choice, keep, is a trap: riverside is expensive on the second
     leg. The best policy pays 1.014, choosing the cheapest leg each time 1.277, tossing a coin 1.642 and the
     worst 2.143 (rounded), of at most 3. On a rainy night (`other_losses["rain"]`) the same policy
     pays 2.327 and the best one 0.958.
 
-    Returns a `World` with H = 3, S = 3, A = 2; every number has one decimal.
+    Returns:
+        A world with H = 3, S = 3, A = 2; every number has one decimal.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> world = ab.night_driver()
+        >>> world
+        World('night driver', FiniteHorizonMDP(horizon=3, n_states=3, n_actions=2, initial_state=0))
+        >>> best, value = world.mdp.best_policy(world.loss)
+        >>> round(value, 3), round(world.mdp.expected_loss(best, world.other_losses["rain"]), 3)
+        (1.014, 2.327)
     """
     transitions = [
         [  # first leg: only riverside, the start, is ever met
@@ -156,7 +219,7 @@ def night_driver() -> World:
 
 
 def _road_and_arrival(road: ArrayLike, arrival: ArrayLike) -> FloatArray:
-    """loss[h,s,a,s'] = road[h,s,a] + arrival[h,s'], rounded to the one decimal it has on paper."""
+    """`loss[h,s,a,s'] = road[h,s,a] + arrival[h,s']`, rounded to the one decimal it has on paper."""
     table = np.asarray(road)[:, :, :, None] + np.asarray(arrival)[:, None, None, :]
     return np.asarray(np.round(table, 1), dtype=np.float64)
 
@@ -164,12 +227,37 @@ def _road_and_arrival(road: ArrayLike, arrival: ArrayLike) -> FloatArray:
 def random_mdp(n_states: int, n_actions: int, horizon: int, rng: np.random.Generator) -> FiniteHorizonMDP:
     """A world without structure: every row of transitions is uniform on the simplex, Dirichlet(1, ..., 1).
 
-    n_states, n_actions, horizon: S, A, H; rng: the source of randomness. The initial state is 0.
-    Raises ValueError if one of them is below 1.
+    Args:
+        n_states: S; the initial state is 0.
+        n_actions: A.
+        horizon: H.
+        rng: the source of randomness.
+
+    Returns:
+        The world.
+
+    Raises:
+        ValueError: if one of the three is below 1.
+        TypeError: if `rng` is no generator.
+        MemoryError: if the world does not fit.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> mdp = ab.random_mdp(n_states=3, n_actions=2, horizon=4, rng=np.random.default_rng(0))
+        >>> mdp
+        FiniteHorizonMDP(horizon=4, n_states=3, n_actions=2, initial_state=0)
+        >>> mdp.transitions[0, 0, 0].round(2)
+        array([0.4 , 0.59, 0.01])
     """
     for name, value in (("n_states", n_states), ("n_actions", n_actions), ("horizon", horizon)):
         check_positive_int(name, value)
-    rows = rng.dirichlet(np.ones(n_states), size=(horizon, n_states, n_actions))
+    check_rng(rng)
+    shape = (horizon, n_states, n_actions, n_states)
+    # The table, and what it takes to look whether each entry is a probability.
+    check_memory(f"a random world of shape {shape}", 10.0 * np.prod(shape, dtype=float))
+    rows = rng.dirichlet(np.ones(n_states), size=shape[:3])
+    rows.setflags(write=False)
     return FiniteHorizonMDP(rows)
 
 
@@ -181,11 +269,30 @@ def layered_grid(rows: int, columns: int, slip: float = 0.1) -> World:
     is made at random instead. The start is the middle row. The ground is hilly, and the loss of a step is
     the height of where it arrives: between 0 and 1, known to two decimals.
 
-    rows: S; columns: H; slip: a probability. Raises ValueError if S or H is below 1 or slip not in [0, 1].
+    Args:
+        rows: S.
+        columns: H.
+        slip: a probability.
+
+    Returns:
+        The world.
+
+    Raises:
+        ValueError: if S or H is below 1 or slip not in [0, 1].
+        MemoryError: if the world does not fit.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> world = ab.layered_grid(rows=4, columns=6)
+        >>> world.mdp
+        FiniteHorizonMDP(horizon=6, n_states=4, n_actions=3, initial_state=2)
+        >>> round(world.mdp.best_policy(world.loss)[1], 2)
+        0.48
     """
     check_positive_int("rows", rows)
     check_positive_int("columns", columns)
     _check_probability("slip", slip)
+    _check_step(rows, 3)
     state = np.arange(rows)
     moves = np.zeros((rows, 3, rows))
     for a, move in enumerate((-1, 0, 1)):
@@ -212,10 +319,26 @@ def chain(length: int, horizon: int) -> World:
     except that staying at the start by "back" costs 0.8 (the temptation) and "forward" at the last state
     costs 0.
 
-    length: S; horizon: H; A = 2. Raises ValueError if one of them is below 1.
+    Args:
+        length: S.
+        horizon: H.
+
+    Returns:
+        The world, with A = 2.
+
+    Raises:
+        ValueError: if one of them is below 1.
+        MemoryError: if the world does not fit.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> world = ab.worlds.chain(length=4, horizon=20)
+        >>> round(world.mdp.best_policy(world.loss)[1], 2)  # staying would cost 16
+        7.49
     """
     check_positive_int("length", length)
     check_positive_int("horizon", horizon)
+    _check_step(length, 2)
     state = np.arange(length)
     step = np.zeros((length, 2, length))
     step[state, 0, np.minimum(state + 1, length - 1)] += 0.9
@@ -240,54 +363,63 @@ def from_gymnasium(env_or_id: Any, horizon: int, **make_kwargs: Any) -> World:
     The table `env.unwrapped.P[s][a] = [(probability, next state, reward, terminated), ...]` becomes
     transitions and losses. States keep their numbers.
 
-    - Rewards in [low, high] become losses (high - reward) / (high - low), see `World.reward_scale`; the
+    - Rewards in [low, high] become losses `(high - reward) / (high - low)`, see `World.reward_scale`; the
       range is that of the table and 0. Where several outcomes share (s, a, s') the loss is that of their
       mean reward.
-    - A state in which an episode ends absorbs: it is never left, at reward 0. So the expected total loss is a
-      decreasing affine function of the expected return within the horizon, and the best policy is the same.
+    - A state in which an episode ends absorbs, and so does one without actions: it is never left, at reward
+      0. So the expected total loss is a decreasing affine function of the expected return within the horizon,
+      and the best policy is the same.
     - An environment that starts at random gets one more state, "start" (the last one), and one more step, the
       first, in which every action deals the initial state at reward 0: H = horizon + 1.
+    - Wrappers that only watch (a time limit, a recorder, another view of the state) are taken off.
 
-    env_or_id: an environment, or the name of one for `gymnasium.make`; horizon: the number of steps played;
-    make_kwargs: passed on to `gymnasium.make`, which needs a name.
-    Raises ImportError if a name is given and Gymnasium is missing, TypeError if the environment has no
-    transition table, ValueError if the horizon is below 1, keywords come without a name, or a state that
-    ends the episode can also be passed through.
+    Args:
+        env_or_id: an environment, or the name of one for `gymnasium.make`.
+        horizon: the number of steps played.
+        **make_kwargs: passed on to `gymnasium.make`, which needs a name.
+
+    Returns:
+        The world.
+
+    Raises:
+        ImportError: if a name is given and Gymnasium is missing.
+        TypeError: if the environment has no transition table.
+        ValueError: if the horizon is below 1, keywords come without a name, a wrapper may change what the
+            table says, the table is broken (named: the entry), states have different actions, or a state
+            that ends the episode can also be passed through.
+        MemoryError: if the world does not fit.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> lake = ab.from_gymnasium("FrozenLake-v1", horizon=20, is_slippery=False)
+        >>> lake.mdp
+        FiniteHorizonMDP(horizon=20, n_states=16, n_actions=4, initial_state=0)
+        >>> policy, total_loss = lake.mdp.best_policy(lake.loss)
+        >>> lake.reward_scale.total_reward(total_loss, horizon=20)  # the goal is reached
+        1.0
     """
     check_positive_int("horizon", horizon)
     env, name = _open(env_or_id, make_kwargs)
-    table = getattr(env, "P", None)
-    if table is None:
+    given = getattr(env, "P", None)
+    if given is None:
         raise TypeError(f"{name} has no transition table P; only toy-text environments have one")
-    start = np.asarray(getattr(env, "initial_state_distrib", ()), dtype=np.float64)
-    n_states, n_actions = len(table), len(table[0])
+    table = _read_table(given, name)
+    n_states = len(table.probability)
+    start = np.asarray(getattr(env, "initial_state_distrib", ()))
     if start.shape != (n_states,):
         raise TypeError(f"{name} has no initial_state_distrib over its {n_states} states")
+    start = probability_rows(f"{name}.initial_state_distrib", start)
 
-    probability = np.zeros((n_states, n_actions, n_states))
-    reward_mass = np.zeros_like(probability)
-    endings = np.zeros_like(probability, dtype=np.bool_)
-    passings = np.zeros_like(endings)
-    rewards = [0.0]
-    for s in range(n_states):
-        for a in range(n_actions):
-            for p, next_state, reward, terminated in table[s][a]:
-                if p > 0:
-                    probability[s, a, next_state] += p
-                    reward_mass[s, a, next_state] += p * reward
-                    (endings if terminated else passings)[s, a, next_state] = True
-                    rewards.append(float(reward))
-    final = _final_states(start, endings.any(axis=1), passings.any(axis=1), name)
-    rewarded = np.divide(reward_mass, probability, out=np.zeros_like(probability), where=probability > 0)
+    final = table.stuck | _final_states(start, table, name)
+    probability, rewarded = table.probability, table.rewarded
     probability[final] = 0.0
     probability[final, :, final] = 1.0
     rewarded[final] = 0.0
-    low, high = min(rewards), max(rewards)
-    scale = RewardScale(low, high) if low < high else RewardScale(low, low + 1.0)
+    scale = table.scale
 
     state_names = tuple(str(s) for s in range(n_states))
     steps, initial_state = horizon, int(np.argmax(start))
-    if start[initial_state] < 1.0:
+    if np.count_nonzero(start) > 1:
         steps, initial_state = horizon + 1, n_states
         probability, rewarded = _with_start(probability, rewarded, start)
         state_names = (*state_names, "start")
@@ -297,36 +429,151 @@ def from_gymnasium(env_or_id: Any, horizon: int, **make_kwargs: Any) -> World:
         mdp=FiniteHorizonMDP(_repeated(probability, steps), initial_state),
         loss=_repeated(scale.loss(rewarded), steps),
         state_names=state_names,
-        action_names=tuple(str(a) for a in range(n_actions)),
+        action_names=tuple(str(a) for a in range(probability.shape[1])),
         reward_scale=scale,
     )
 
 
+# Wrappers, of Gymnasium, that leave rewards and transitions as they are; so do all observation wrappers.
+_WATCHING = {
+    "Autoreset",
+    "HumanRendering",
+    "ObservationWrapper",
+    "OrderEnforcing",
+    "PassiveEnvChecker",
+    "RecordEpisodeStatistics",
+    "RecordVideo",
+    "RenderCollection",
+    "TimeLimit",
+}
+
+
 def _open(env_or_id: Any, make_kwargs: dict[str, Any]) -> tuple[Any, str]:
     """The environment without its wrappers, and its name."""
-    if not isinstance(env_or_id, str):
+    env: Any
+    if isinstance(env_or_id, str):
+        try:
+            import gymnasium
+        except ImportError as error:
+            raise ImportError(
+                "from_gymnasium needs Gymnasium to make an environment by name: pip install gymnasium"
+            ) from error
+        env, name = gymnasium.make(env_or_id, **make_kwargs), env_or_id
+    else:
         if make_kwargs:
             raise ValueError(f"{', '.join(make_kwargs)}: keywords are for gymnasium.make and need a name")
-        env = env_or_id.unwrapped
-        spec = getattr(env, "spec", None)
-        return env, spec.id if spec else type(env).__name__
-    try:
-        import gymnasium
-    except ImportError as error:
-        raise ImportError(
-            "from_gymnasium needs Gymnasium to make an environment by name: pip install -e '.[book]'"
-        ) from error
-    return gymnasium.make(env_or_id, **make_kwargs).unwrapped, env_or_id
+        env = env_or_id
+        if not hasattr(env, "unwrapped"):
+            raise TypeError(f"{type(env).__name__} is no environment; pass one, or a name for gymnasium.make")
+        spec = getattr(env.unwrapped, "spec", None)
+        name = spec.id if spec else type(env.unwrapped).__name__
+    bare = env.unwrapped
+    while env is not bare:
+        if not _WATCHING & {kind.__name__ for kind in type(env).__mro__}:
+            raise ValueError(
+                f"{type(env).__name__} may change rewards or transitions, which the table of {name} does not "
+                "show; to leave it out, pass env.unwrapped"
+            )
+        env = env.env
+    return bare, name
 
 
-def _final_states(start: FloatArray, endings: Any, passings: Any, name: str) -> Any:
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """An environment's table as arrays over (s, a, s').
+
+    Attributes:
+        probability: (S, A, S) rows, zero for states without actions.
+        rewarded: (S, A, S) mean rewards.
+        endings: (S, A, S) booleans, does an episode end with this step?
+        passings: (S, A, S) booleans, does one go on after it?
+        stuck: (S,) booleans, is there nothing to do in this state?
+        scale: of the rewards in the table.
+    """
+
+    probability: FloatArray
+    rewarded: FloatArray
+    endings: BoolArray
+    passings: BoolArray
+    stuck: BoolArray
+    scale: RewardScale
+
+
+def _read_table(given: Any, name: str) -> _Table:
+    """The table of the environment called `name`; ValueError naming the entry that is broken."""
+    by_state = [
+        _numbered(f"{name}.P[{s}]", actions) for s, actions in enumerate(_numbered(f"{name}.P", given))
+    ]
+    acting = [s for s, actions in enumerate(by_state) if any(len(outcomes) for outcomes in actions)]
+    if not acting:
+        raise ValueError(f"{name}.P has no actions in any state")
+    n_states, n_actions = len(by_state), len(by_state[acting[0]])
+    _check_step(n_states, n_actions)
+    probability = np.zeros((n_states, n_actions, n_states))
+    reward_mass = np.zeros_like(probability)
+    endings = np.zeros(probability.shape, dtype=np.bool_)
+    passings = np.zeros_like(endings)
+    rewards = [0.0]
+    for s in acting:
+        if len(by_state[s]) != n_actions:
+            raise ValueError(
+                f"{name}.P[{s}] has {len(by_state[s])} actions and {name}.P[{acting[0]}] has {n_actions}; "
+                "every state needs the same ones"
+            )
+        for a, outcomes in enumerate(by_state[s]):
+            for i, outcome in enumerate(outcomes):
+                p, next_state, reward, terminated = _outcome(f"{name}.P[{s}][{a}][{i}]", outcome, n_states)
+                if p > 0:
+                    probability[s, a, next_state] += p
+                    reward_mass[s, a, next_state] += p * reward
+                    (endings if terminated else passings)[s, a, next_state] = True
+                    rewards.append(reward)
+    stuck = np.ones(n_states, dtype=np.bool_)
+    stuck[acting] = False
+    # The states without actions absorb; they are given their rows later.
+    check_rows(f"{name}.P", np.where(stuck[:, None, None], 1.0 / n_states, probability))
+    low, high = min(rewards), max(rewards)
+    scale = RewardScale(low, high) if low < high else RewardScale(low, low + 1.0)
+    mean = np.divide(reward_mass, probability, out=reward_mass, where=probability > 0)
+    # A mean of rewards may leave their range by rounding.
+    return _Table(probability, np.clip(mean, low, high), endings, passings, stuck, scale)
+
+
+def _numbered(what: str, entries: Any) -> list[Any]:
+    """The entries 0, 1, ... of a list, or of a dictionary with these keys."""
+    if isinstance(entries, Mapping):
+        if set(entries) != set(range(len(entries))):
+            raise ValueError(f"{what} has the keys {list(entries)}; expected 0..{len(entries) - 1}")
+        return [entries[i] for i in range(len(entries))]
+    if isinstance(entries, (list, tuple)):
+        return list(entries)
+    raise ValueError(f"{what} is a {type(entries).__name__}; expected a dictionary or a list")
+
+
+def _outcome(where: str, outcome: Any, n_states: int) -> tuple[float, int, float, bool]:
+    """One entry (probability, next state, reward, terminated) of a table; ValueError if it is broken."""
+    if not isinstance(outcome, (list, tuple)) or len(outcome) != 4:
+        raise ValueError(f"{where} is {outcome!r}; expected (probability, next state, reward, terminated)")
+    p, next_state, reward, terminated = outcome
+    if not isinstance(p, _NUMBER) or not 0.0 <= p < np.inf:
+        raise ValueError(f"{where} has the probability {p!r}; it must be a nonnegative number")
+    if not isinstance(next_state, (int, np.integer)) or not 0 <= next_state < n_states:
+        raise ValueError(f"{where} has the next state {next_state!r}; it must be a state 0..{n_states - 1}")
+    if not isinstance(reward, _NUMBER) or not np.isfinite(reward):
+        raise ValueError(f"{where} has the reward {reward!r}; it must be a finite number")
+    return float(p), int(next_state), float(reward), bool(terminated)
+
+
+def _final_states(start: FloatArray, table: _Table, name: str) -> BoolArray:
     """(S,) booleans: the states in which an episode ends; ValueError if it may also go on from one."""
-    met = start > 0
+    endings, passings = np.asarray(table.endings.any(axis=1)), np.asarray(table.passings.any(axis=1))
+    met: BoolArray = start > 0
     for _ in range(len(start)):
-        met = met | passings[met].any(axis=0)
-    final = endings[met].any(axis=0)
-    if (met & final).any():
-        s = int(np.argmax(met & final))
+        met = met | np.asarray(passings[met].any(axis=0))
+    final: BoolArray = np.asarray(endings[met].any(axis=0))
+    torn = met & final & ~table.stuck
+    if torn.any():
+        s = int(np.argmax(torn))
         raise ValueError(f"{name} may both end and go on in state {s}; such a state cannot absorb")
     return final
 
@@ -346,8 +593,13 @@ def _with_start(
 
 def _repeated(table: FloatArray, steps: int) -> FloatArray:
     """The same table at every step, in the memory of one: a read-only view."""
-    array = np.array(table, dtype=np.float64)
-    return np.broadcast_to(array, (steps, *array.shape))
+    return np.broadcast_to(read_only(table), (steps, *table.shape))
+
+
+def _check_step(n_states: int, n_actions: int) -> None:
+    """Raise MemoryError if a world that moves alike at every step does not fit while it is being made."""
+    shape = (n_states, n_actions, n_states)
+    check_memory(f"a world whose steps have shape {shape}", 56.0 * np.prod(shape, dtype=float))
 
 
 def _check_probability(name: str, value: float) -> None:

@@ -1,10 +1,14 @@
 """The example worlds: what the book says about them is true."""
 
+import copy
+import pickle
+
 import gymnasium
 import numpy as np
 import pytest
 
 import aggbandit as ab
+from aggbandit import _arrays
 
 
 def test_the_night_driver_is_as_described():
@@ -230,12 +234,155 @@ def test_what_is_no_toy_text_environment_is_refused():
     with pytest.raises(TypeError, match="CartPole-v1 has no transition table P"):
         ab.from_gymnasium("CartPole-v1", 5)
     with pytest.raises(TypeError, match="no initial_state_distrib over its 2 states"):
-        ab.from_gymnasium(TableEnv({0: {0: []}, 1: {0: []}}, start=(1.0,)), 5)
+        ab.from_gymnasium(TableEnv({0: {0: [(1.0, 0, 0.0, False)]}, 1: {}}, start=(1.0,)), 5)
     with pytest.raises(ValueError, match="map_name: keywords are for gymnasium"):
         ab.from_gymnasium(gymnasium.make("FrozenLake-v1"), 5, map_name="8x8")
 
 
+def test_rewards_that_leave_their_range_by_rounding_are_taken():
+    """(.6 * .7) / .6 is not .7, nor is the mean of equal rewards always that reward."""
+    world = ab.from_gymnasium(
+        "FrozenLake-v1", 5, reward_schedule=(0.7, -0.2, -0.01), success_rate=0.6, is_slippery=True
+    )
+    assert 0.0 <= world.loss.min() <= world.loss.max() <= 1.0
+    scale = world.reward_scale
+    assert (scale.low, scale.high) == (-0.2, 0.7)
+
+
+def lake_table(**changes):
+    """A table of two states and two actions, with some of its entries changed: `P_0_1=...`."""
+    table = {
+        0: {0: [(0.5, 0, 0.0, False), (0.5, 1, 1.0, True)], 1: [(1.0, 0, 0.0, False)]},
+        1: {0: [(1.0, 1, 0.0, True)], 1: [(1.0, 1, 0.0, True)]},
+    }
+    for place, outcomes in changes.items():
+        _, s, a = place.split("_")
+        table[int(s)][int(a)] = outcomes
+    return table
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (
+            lake_table(P_0_1=[(1.0, -1, 0.0, False)]),
+            r"P\[0\]\[1\]\[0\] has the next state -1; .* a state 0\.\.1",
+        ),
+        (lake_table(P_0_1=[(1.0, 2, 0.0, False)]), r"P\[0\]\[1\]\[0\] has the next state 2"),
+        (lake_table(P_0_1=[(1.0, 0.0, 0.0, False)]), r"P\[0\]\[1\]\[0\] has the next state 0\.0"),
+        (
+            lake_table(P_0_1=[(1.5, 0, 0.0, False), (-0.5, 1, 0.0, True)]),
+            r"P\[0\]\[1\]\[1\] has the probability -0\.5; it must be a nonnegative number",
+        ),
+        (lake_table(P_0_1=[(np.nan, 0, 0.0, False)]), r"P\[0\]\[1\]\[0\] has the probability nan"),
+        (lake_table(P_0_1=[(0.9, 0, 0.0, False)]), r"P\[0, 1\] sums to 0\.9; each row must sum to one"),
+        (lake_table(P_0_1=[]), r"P\[0, 1\] sums to 0; each row must sum to one"),
+        (lake_table(P_0_1=[(1.0, 0, np.inf, False)]), r"P\[0\]\[1\]\[0\] has the reward inf"),
+        (
+            lake_table(P_0_1=[(1.0, 0, False)]),
+            r"P\[0\]\[1\]\[0\] is \(1\.0, 0, False\); expected \(probability",
+        ),
+        (lake_table(P_1_2=[(1.0, 1, 0.0, True)]), r"P\[1\] has 3 actions and TableEnv\.P\[0\] has 2; every"),
+        (lake_table(P_0_3=[(1.0, 1, 0.0, True)]), r"P\[0\] has the keys \[0, 1, 3\]; expected 0\.\.2"),
+        ({1: lake_table()[1], 2: lake_table()[0]}, r"P has the keys \[1, 2\]; expected 0\.\.1"),
+        ({0: {}, 1: {}}, r"P has no actions in any state"),
+        ({0: 5, 1: 5}, r"P\[0\] is a int; expected a dictionary or a list"),
+    ],
+)
+def test_broken_tables_are_named(table, message):
+    with pytest.raises(ValueError, match=rf"TableEnv\.{message}"):
+        ab.from_gymnasium(TableEnv(table), 3)
+
+
+@pytest.mark.parametrize(
+    ("start", "message"),
+    [
+        ((1.0, 1.0), r"TableEnv\.initial_state_distrib sums to 2; each row must sum to one"),
+        ((1.5, -0.5), r"TableEnv\.initial_state_distrib\[1\] is -0\.5"),
+        ((np.nan, 1.0), r"TableEnv\.initial_state_distrib\[0\] is nan"),
+    ],
+)
+def test_broken_starts_are_named(start, message):
+    with pytest.raises(ValueError, match=message):
+        ab.from_gymnasium(TableEnv(lake_table(), start), 3)
+
+
+def test_a_state_without_actions_absorbs():
+    """As a list or as a dictionary, entered at an end or not."""
+    outcomes = [(0.5, 0, 0.0, False), (0.5, 1, 1.0, False)]
+    for nothing in ({}, {0: []}, []):
+        world = ab.from_gymnasium(TableEnv([{0: outcomes}, nothing]), 3)
+        np.testing.assert_array_equal(world.mdp.transitions[2, 1], [[0.0, 1.0]])
+        assert world.loss[2, 1, 0, 1] == 1.0
+        assert world.mdp.best_policy(world.loss)[1] == pytest.approx(3 - 0.875)
+
+
+def test_wrappers_that_change_the_game_are_not_taken_off():
+    lake = gymnasium.make("FrozenLake-v1")
+    doubled = gymnasium.wrappers.TransformReward(lake, lambda reward: 2 * reward)
+    sticky = gymnasium.wrappers.StickyAction(lake, repeat_action_probability=0.5)
+    for env, wrapper in (
+        (doubled, "TransformReward"),
+        (gymnasium.wrappers.NormalizeReward(lake), "NormalizeReward"),
+        (gymnasium.wrappers.RecordEpisodeStatistics(sticky), "StickyAction"),
+        (gymnasium.wrappers.TransformAction(lake, lambda a: 3 - a, lake.action_space), "TransformAction"),
+    ):
+        with pytest.raises(
+            ValueError, match=f"{wrapper} may change rewards or transitions, .* FrozenLake-v1"
+        ):
+            ab.from_gymnasium(env, 3)
+        assert ab.from_gymnasium(env.unwrapped, 3).name == "FrozenLake-v1"
+    for env in (
+        gymnasium.wrappers.RecordEpisodeStatistics(lake),
+        gymnasium.wrappers.TimeLimit(lake, 7),
+        gymnasium.wrappers.TransformObservation(lake, lambda s: -s, lake.observation_space),
+    ):
+        assert ab.from_gymnasium(env, 3).mdp.horizon == 3
+
+
+def test_what_is_no_environment_is_refused():
+    with pytest.raises(TypeError, match=r"dict is no environment; pass one, or a name for gymnasium\.make"):
+        ab.from_gymnasium({0: {}}, 3)
+
+
+def test_worlds_that_would_not_fit_are_refused_before(monkeypatch):
+    monkeypatch.setattr(_arrays, "available_memory", lambda: 1e9)
+    for make in (
+        lambda: ab.random_mdp(1000, 10, 100, np.random.default_rng(0)),
+        lambda: ab.layered_grid(100_000, 5),
+        lambda: ab.worlds.chain(100_000, 5),
+        lambda: ab.from_gymnasium(TableEnv([{0: [(1.0, 0, 0.0, False)]}] * 10_000), 5),
+    ):
+        with pytest.raises(MemoryError, match=r"shape .* needs [\d,]+\.\d GB; 1\.0 GB is available"):
+            make()
+
+
+def test_random_worlds_need_a_generator():
+    with pytest.raises(
+        TypeError, match=r"rng is 0; it must be a numpy Generator: rng=np\.random\.default_rng\(0\)"
+    ):
+        ab.random_mdp(2, 2, 2, 0)
+
+
+def test_a_world_is_sent_to_a_worker_as_it_is():
+    """A mapping that is read-only is not pickled by Python, and repeated steps would be copied out."""
+    world = ab.worlds.chain(20, 5000)
+    sent = pickle.dumps(world)
+    assert len(sent) < 60_000
+    night = ab.night_driver()
+    for given in (world, night):
+        for again in (pickle.loads(pickle.dumps(given)), copy.copy(given), copy.deepcopy(given)):
+            np.testing.assert_array_equal(again.mdp.transitions, given.mdp.transitions)
+            np.testing.assert_array_equal(again.loss, given.loss)
+            assert again.mdp.transitions.strides == given.mdp.transitions.strides
+            for table in (again.mdp.transitions, again.loss, *again.other_losses.values()):
+                assert not table.flags.writeable
+            assert again.other_losses.keys() == given.other_losses.keys()
+            with pytest.raises(TypeError):
+                again.other_losses["snow"] = given.loss
+
+
 def test_without_gymnasium_the_remedy_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "gymnasium", None)
-    with pytest.raises(ImportError, match=r"pip install -e '\.\[book\]'"):
+    with pytest.raises(ImportError, match="pip install gymnasium"):
         ab.from_gymnasium("FrozenLake-v1", 5)

@@ -1,6 +1,6 @@
 """Online Markov decision processes with aggregate bandit feedback."""
 
-from aggbandit import cost, losses, occupancy, theory, worlds
+from aggbandit import cost, geometry, losses, occupancy, theory, worlds
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
 from aggbandit.game.protocol import (
     AgainstEstimator,
@@ -18,17 +18,11 @@ from aggbandit.game.protocol import (
 from aggbandit.game.two_arms import FreezingGame, FreezingHistory, freezing_epsilon, play_freezing
 from aggbandit.geometry import (
     Barrier,
-    DikinEllipsoid,
-    Ellipsoid,
     LogBarrier,
     OccupancyBarrier,
-    OccupancyCoordinates,
     OccupancySet,
     Polytope,
-    Step,
     ThickenedSet,
-    box,
-    cross_polytope,
     known_occupancy_polytope,
     occupancy_coordinates,
     random_polygon,
@@ -86,10 +80,8 @@ __all__ = [
     "ChecksBeforehand",
     "ConstantRate",
     "CorrectedConfidence",
-    "DikinEllipsoid",
     "DistortedBandit",
     "DrawArm",
-    "Ellipsoid",
     "EpisodeLearner",
     "Exactly",
     "FiniteHorizonMDP",
@@ -109,7 +101,6 @@ __all__ = [
     "MirrorDescentBound",
     "MirrorDescentRun",
     "OccupancyBarrier",
-    "OccupancyCoordinates",
     "OccupancySet",
     "OptimalDesign",
     "OptimisticEXP2",
@@ -119,7 +110,6 @@ __all__ = [
     "Resumable",
     "RuleViolation",
     "RunningMean",
-    "Step",
     "StepFeedback",
     "ThickenedSet",
     "TightConfidence",
@@ -128,11 +118,9 @@ __all__ = [
     "Undistorted",
     "VectorLearner",
     "World",
-    "box",
     "carry",
     "check_occupancy",
     "cost",
-    "cross_polytope",
     "deterministic_policies",
     "dynamics_of",
     "empirical_dynamics",
@@ -140,6 +128,7 @@ __all__ = [
     "freezing_epsilon",
     "from_gymnasium",
     "g_optimal_design",
+    "geometry",
     "known_occupancy_polytope",
     "layered_grid",
     "losses",

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from aggbandit import DistortedBandit, LogBarrier, box, random_polygon, simplex
+from aggbandit import DistortedBandit, LogBarrier, random_polygon, simplex
 from aggbandit.game.protocol import (
     AgainstEstimator,
     Freezing,
@@ -15,6 +15,7 @@ from aggbandit.game.protocol import (
     View,
     moved_towards,
 )
+from aggbandit.geometry import box
 from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.theory import OptimisticRates
 

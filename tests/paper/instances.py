@@ -5,14 +5,13 @@ import numpy as np
 from aggbandit import (
     LogBarrier,
     Polytope,
-    box,
-    cross_polytope,
     known_occupancy_polytope,
     night_driver,
     random_polygon,
     regular_polygon,
     simplex,
 )
+from aggbandit.geometry import box, cross_polytope
 
 
 def bodies(rng):

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from instances import instances
 
-from aggbandit import LogBarrier, box, theory
+from aggbandit import LogBarrier, theory
+from aggbandit.geometry import box
 
 
 def test_the_divergence_is_at_least_half_the_local_distance_less_one(rng, record_property):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from instances import instances
 
-from aggbandit import LogBarrier, box, simplex
+from aggbandit import LogBarrier, simplex
+from aggbandit.geometry import box
 
 
 def test_the_open_ellipsoid_is_inside(rng, record_property):

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from instances import bodies, points
 
-from aggbandit import LogBarrier, box, mirror_descent, theory
+from aggbandit import LogBarrier, mirror_descent, theory
+from aggbandit.geometry import box
 
 ROUNDS = 60
 

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from instances import instances
 
-from aggbandit import LogBarrier, box, theory
+from aggbandit import LogBarrier, theory
+from aggbandit.geometry import box
 
 
 def test_the_divergence_is_at_least_rho_of_the_local_distance(rng, record_property):

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
+from aggbandit.geometry import box, cross_polytope
 
 
 def random_polytope(rng: np.random.Generator, n: int, p: int = 0) -> ab.Polytope:
@@ -27,7 +28,12 @@ def inner_points(body: ab.Polytope, rng: np.random.Generator, count: int) -> np.
 
 
 def cases(rng: np.random.Generator) -> list[ab.Polytope]:
-    ready_made = [ab.simplex(2), ab.simplex(5), ab.box([0, -1], [1, 3]), ab.cross_polytope(3)]
+    ready_made = [
+        ab.simplex(2),
+        ab.simplex(5),
+        box([0, -1], [1, 3]),
+        cross_polytope(3),
+    ]
     polygons = [ab.regular_polygon(7), ab.random_polygon(4, rng)]
     return ready_made + polygons + [random_polytope(rng, n, p) for n, p in ((3, 0), (2, 2), (4, 1))]
 
@@ -54,7 +60,7 @@ def test_theta_is_the_barrier_parameter(rng):
         for x in inner_points(body, rng, 20):
             assert barrier.dikin(x).dual_norm(barrier.gradient(x)) ** 2 <= barrier.theta * (1 + 1e-12)
     # along a ray into a corner with n walls the quadratic form tends to n, which no parameter below n covers
-    barrier = ab.LogBarrier(ab.box(np.zeros(3), np.ones(3)))
+    barrier = ab.LogBarrier(box(np.zeros(3), np.ones(3)))
     x = np.full(3, 1e-6)
     assert barrier.dikin(x).dual_norm(barrier.gradient(x)) ** 2 == pytest.approx(3, rel=1e-5)
 
@@ -109,8 +115,8 @@ def test_centers_and_minimisers_are_those_of_an_interior_point_solver(rng):
 
 def test_the_center_of_known_sets(rng):
     np.testing.assert_allclose(ab.LogBarrier(ab.simplex(4)).analytic_center(), 0.25, atol=1e-12)
-    np.testing.assert_allclose(ab.LogBarrier(ab.box([0, 1], [2, 5])).analytic_center(), [1, 3], atol=1e-12)
-    np.testing.assert_allclose(ab.LogBarrier(ab.cross_polytope(3)).analytic_center(), 0, atol=1e-12)
+    np.testing.assert_allclose(ab.LogBarrier(box([0, 1], [2, 5])).analytic_center(), [1, 3], atol=1e-12)
+    np.testing.assert_allclose(ab.LogBarrier(cross_polytope(3)).analytic_center(), 0, atol=1e-12)
     # repeating a wall moves the centre away from it: x = argmin -2 log x - log(1 - x) = 2/3
     doubled = ab.LogBarrier(ab.Polytope([[1.0], [-1], [-1]], [1.0, 0, 0]))
     np.testing.assert_allclose(doubled.analytic_center(), 2 / 3, atol=1e-12)
@@ -159,9 +165,9 @@ def test_far_targets_thin_sets_and_small_ones(rng):
         round_,
         flat,
         sliver,
-        ab.box([1e-9, 1e-9], [2e-9, 3e-9]),
+        box([1e-9, 1e-9], [2e-9, 3e-9]),
         ab.simplex(5),
-        ab.cross_polytope(4),
+        cross_polytope(4),
     ):
         barrier, linear = ab.LogBarrier(body), rng.normal(size=body.ambient_dimension)
         linear /= np.ptp(body.vertices() @ linear)
@@ -201,7 +207,7 @@ def test_steps_are_damped_until_newtons_method_converges_quadratically(rng):
 
 
 def test_beyond_double_precision_it_says_so():
-    narrow = ab.LogBarrier(ab.box([0, 1], [1, 1 + 1e-6]))
+    narrow = ab.LogBarrier(box([0, 1], [1, 1 + 1e-6]))
     with pytest.raises(ab.geometry.NoMinimizer, match="too close to a wall for double precision"):
         narrow.minimize(np.array([0, -1e25]), narrow.analytic_center())
 

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
+from aggbandit.geometry import box
 
 
 def ellipsoids(rng: np.random.Generator, count: int = 4):
@@ -13,7 +14,7 @@ def ellipsoids(rng: np.random.Generator, count: int = 4):
     sliced = ab.Polytope(A, np.ones(10), rng.normal(size=(2, 5)), np.zeros(2))
     for body in (
         ab.simplex(4),
-        ab.box([0, 0], [1, 1e-3]),
+        box([0, 0], [1, 1e-3]),
         ab.regular_polygon(6),
         ab.random_polygon(5, rng),
         sliced,
@@ -130,7 +131,7 @@ def test_sampling_takes_one_normal_an_inequality_and_follows_affine_maps(rng):
 
 
 def test_a_sample_that_rounding_puts_on_a_wall_is_refused():
-    E = ab.LogBarrier(ab.box([0.0], [1.0])).dikin([1e-17])
+    E = ab.LogBarrier(box([0.0], [1.0])).dikin([1e-17])
     with pytest.raises(ab.geometry.NoMinimizer, match=r"on wall 1: the centre's slack there is 1e-17"):
         E.sample(Given(np.array([1.0, 1.0])))
 

@@ -13,7 +13,6 @@ from aggbandit import (
     Polytope,
     TowardsWorstVertex,
     Undistorted,
-    box,
     regular_polygon,
     simplex,
 )
@@ -28,6 +27,7 @@ from aggbandit.game.polygons import (
     silence,
     stay,
 )
+from aggbandit.geometry import box
 
 
 def in_the_corner(sides):

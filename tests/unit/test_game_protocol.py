@@ -19,11 +19,11 @@ from aggbandit import (
     RuleViolation,
     TowardsWorstVertex,
     Undistorted,
-    box,
     random_polygon,
     simplex,
 )
 from aggbandit.game.protocol import Exactly, View, allowance, largest_step, moved_towards
+from aggbandit.geometry import box
 
 LOSS = np.array([0.2, 0.5, 0.8])
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
+from aggbandit.geometry import box, cross_polytope
 
 SQUARE = (np.vstack([np.eye(2), -np.eye(2)]), np.ones(4))
 
@@ -74,7 +75,7 @@ def test_the_slice_has_an_orthonormal_basis_and_redundant_equalities_add_nothing
 
 
 def test_no_rows_are_no_equalities():
-    square = ab.box(-np.ones(2), np.ones(2))
+    square = box(-np.ones(2), np.ones(2))
     again = ab.Polytope(square.A, square.b, square.C, square.d)
     assert again.C.shape == (0, 2)
     np.testing.assert_array_equal(again.interior_point, square.interior_point)
@@ -85,10 +86,10 @@ def _around(center, D):
 
 
 def test_the_interior_point_is_the_middle_of_a_largest_ball():
-    assert ab.box([0, 0], [4, 2]).inner_radius == pytest.approx(1)
+    assert box([0, 0], [4, 2]).inner_radius == pytest.approx(1)
     assert ab.simplex(3).inner_radius == pytest.approx(1 / np.sqrt(6))
     assert ab.regular_polygon(5).inner_radius == pytest.approx(np.cos(np.pi / 5))
-    assert ab.cross_polytope(3).inner_radius == pytest.approx(1 / np.sqrt(3))
+    assert cross_polytope(3).inner_radius == pytest.approx(1 / np.sqrt(3))
     np.testing.assert_allclose(ab.simplex(4).interior_point, 0.25)
 
 
@@ -112,7 +113,7 @@ def test_rows_of_any_scale_describe_the_same_set():
     body = ab.Polytope(A * scales[:, None], b * scales)
     assert body.inner_radius == pytest.approx(1)
     np.testing.assert_allclose(ab.LogBarrier(body).analytic_center(), 0, atol=1e-12)
-    assert ab.cross_polytope(10).inner_radius == pytest.approx(1 / np.sqrt(10))
+    assert cross_polytope(10).inner_radius == pytest.approx(1 / np.sqrt(10))
 
 
 def test_slacks_and_containment():
@@ -142,8 +143,8 @@ def test_vertices_are_all_intersections_of_walls_that_lie_in_the_set(rng):
         for _ in range(5):
             linear = rng.normal(size=n)
             assert linear @ body.minimize(linear) == pytest.approx((corners @ linear).min(), abs=1e-9)
-    assert len(ab.cross_polytope(4).vertices()) == 8
-    assert len(ab.box(np.zeros(4), np.ones(4)).vertices()) == 16
+    assert len(cross_polytope(4).vertices()) == 8
+    assert len(box(np.zeros(4), np.ones(4)).vertices()) == 16
 
 
 def test_vertices_of_a_polygon_run_around_it(rng):
@@ -193,12 +194,12 @@ def test_ready_made_sets_are_what_they_say(rng):
     ("make", "message"),
     [
         (lambda: ab.simplex(1), "n is 1; it must be at least 2"),
-        (lambda: ab.cross_polytope(13), "at most 12"),
+        (lambda: cross_polytope(13), "at most 12"),
         (lambda: ab.regular_polygon(2), "k is 2"),
         (lambda: ab.random_polygon(2, np.random.default_rng(0)), "n_sides is 2"),
-        (lambda: ab.box([0, 0], [1, 0]), "flat"),
-        (lambda: ab.box([0, 0], [1]), r"low has shape \(2,\) and high \(1,\)"),
-        (lambda: ab.box([0, 2], [1, 1]), "empty"),
+        (lambda: box([0, 0], [1, 0]), "flat"),
+        (lambda: box([0, 0], [1]), r"low has shape \(2,\) and high \(1,\)"),
+        (lambda: box([0, 2], [1, 1]), "empty"),
     ],
 )
 def test_ready_made_sets_name_bad_input(make, message):

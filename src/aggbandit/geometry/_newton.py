@@ -8,9 +8,10 @@ that does not halve is made of rounding. The compiled engine keeps its own copy 
 from __future__ import annotations
 
 import math
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from aggbandit._arrays import FloatArray
+from aggbandit.geometry.protocol import Ellipsoid, Step
 
 TOLERANCE = 1e-8  # the decrement at which a point counts as the minimizer
 FULL_STEP = 0.25  # below this decrement a step is full
@@ -19,7 +20,7 @@ MOST_STEPS = 10_000
 
 TOO_CLOSE = "rounding carried a point out of the set: it is too close to a wall for double precision"
 
-P = TypeVar("P")
+P = TypeVar("P", bound=Ellipsoid)
 F = TypeVar("F", float, FloatArray)
 
 
@@ -44,29 +45,20 @@ class Objective(Protocol[P]):
         """The Newton direction at `x` with the Hessian of `at`, and its decrement."""
 
 
-class Minimum(NamedTuple, Generic[P]):
-    """Where Newton's method ended: the factorized point, its decrement, the steps, and the damped ones."""
-
-    at: P
-    decrement: float
-    steps: int
-    damped: int
-
-
 def step_length(decrement: F) -> F:
     """By what a Newton step of this `decrement` is multiplied: 1/(1 + decrement) from 1/4 on, one below."""
     length: F = 1.0 / (1.0 + decrement * (decrement >= FULL_STEP))
     return length
 
 
-def newton(objective: Objective[P], x: FloatArray, at: P, tolerance: float = TOLERANCE) -> Minimum[P]:
-    """The minimizer of `objective` from `x`, whose factorization is `at`.
+def newton(objective: Objective[P], x: FloatArray, tolerance: float) -> Step:
+    """The minimizer of `objective`, from `x`.
 
     It ends at a decrement of at most `tolerance`, by a factorization at the point itself; or, where rounding
     keeps it above that, of at most 1e-4. Raises `NoMinimizer` if rounding keeps it above that as well.
     """
-    fresh = True
-    steps = damped = 0
+    at, fresh = objective.factorize(x), True
+    steps = damped = factorizations = 0
     first = previous = math.inf  # the decrement when `at` was factorized, and at the last step
     while steps < MOST_STEPS:
         direction, decrement = objective.direction(x, at)
@@ -75,7 +67,7 @@ def newton(objective: Objective[P], x: FloatArray, at: P, tolerance: float = TOL
         if fresh:
             stalled = first < FULL_STEP and decrement > first / 2
             if decrement <= (ROUNDING_FLOOR if stalled else tolerance):
-                return Minimum(at, decrement, steps, damped)
+                return Step(at.center, at, decrement, steps, damped, factorizations)
             if stalled:
                 raise NoMinimizer(
                     f"rounding keeps the Newton decrement at {decrement:.3g}: the minimizer is too close to a"
@@ -84,6 +76,7 @@ def newton(objective: Objective[P], x: FloatArray, at: P, tolerance: float = TOL
             first = decrement
         elif decrement > previous / 2:
             at, fresh = objective.factorize(x), True
+            factorizations += 1
             continue
         length = step_length(decrement)
         damped += length < 1.0
@@ -93,4 +86,5 @@ def newton(objective: Objective[P], x: FloatArray, at: P, tolerance: float = TOL
         fresh = first > objective.chord_limit or first * decrement <= tolerance
         if fresh:
             at = objective.factorize(x)
+            factorizations += 1
     raise NoMinimizer(f"after {MOST_STEPS} Newton steps the decrement is still {previous:.3g}")

@@ -8,67 +8,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from aggbandit._arrays import FloatArray, check_finite
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer, newton
-from aggbandit.geometry.dikin import DikinEllipsoid, Ellipsoid, dikin_ellipsoid
+from aggbandit.geometry.dikin import DikinEllipsoid, dikin_ellipsoid
 from aggbandit.geometry.polytope import Polytope
+from aggbandit.geometry.protocol import Step
 
 DRIFT = 1e-4  # an equality broken by more than this part of what is allowed is mended
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Step:
-    """Where a minimisation under a barrier ended, and the certificate that it did.
-
-    `x` is the point; `dikin` the ellipsoid there, which holds the factorisation; `decrement` the
-    Newton decrement of the minimised function at x (below 1/4 it bounds the local distance
-    from the exact minimiser by decrement/(1 - decrement)); `iterations` the number of Newton steps,
-    and `damped` how many of them were damped.
-    """
-
-    x: FloatArray
-    dikin: Ellipsoid
-    decrement: float
-    iterations: int
-    damped: int = 0
-
-
-class Barrier(Protocol):
-    """What a learner needs of a barrier R on a set. Points may be arrays of any one shape."""
-
-    @property
-    def theta(self) -> float:
-        """The barrier parameter."""
-
-    @property
-    def dimension(self) -> int:
-        """The dimension n of the slice the set lives in."""
-
-    def value(self, x: FloatArray) -> float:
-        """R(`x`)."""
-
-    def gradient(self, x: FloatArray) -> FloatArray:
-        """The gradient of R at `x`, in a point's shape."""
-
-    def analytic_center(self) -> FloatArray:
-        """The minimiser of R on the slice."""
-
-    def bregman(self, y: FloatArray, x: FloatArray) -> float:
-        """R(`y`) - R(`x`) - grad R(x)·(y - x)."""
-
-    def dikin(self, x: FloatArray) -> Ellipsoid:
-        """The Dikin ellipsoid at `x`."""
-
-    def minimize(self, linear: FloatArray, start: FloatArray) -> Step:
-        """The minimiser of R + `linear`·x on the slice, by Newton's method from `start`."""
-
-    def mirror_step(self, x: FloatArray, g: FloatArray) -> Step:
-        """The minimiser of R + (`g` - grad R(`x`))·x on the slice."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -148,9 +98,7 @@ class LogBarrier:
         check_finite("linear", linear)
         # our own copy: without a step to make, the start is the result
         x = self._back_to_slice(self.body.require_interior("start", np.array(start, dtype=np.float64)))
-        objective = _Objective(self.body, linear)
-        at, decrement, steps, damped = newton(objective, x, objective.factorize(x), tolerance)
-        return Step(at.center, at, decrement, steps, damped)
+        return newton(_Objective(self.body, linear), x, tolerance)
 
     def mirror_step(self, x: npt.ArrayLike, g: npt.ArrayLike) -> Step:
         """One step of mirror descent from x: the minimiser of R + (g - grad R(x))·x on the slice.

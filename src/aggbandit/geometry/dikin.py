@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -21,32 +20,6 @@ from aggbandit.geometry._newton import NoMinimizer
 from aggbandit.geometry.polytope import SLICE_TOLERANCE, Polytope
 
 SURFACE_TOLERANCE = 1e-9  # a sampled point has local norm one only to rounding
-
-
-class Ellipsoid(Protocol):
-    """What a learner needs of a Dikin ellipsoid, whatever the set. Points may be arrays of any one shape."""
-
-    @property
-    def center(self) -> FloatArray:
-        """The point x the ellipsoid belongs to."""
-
-    def norm(self, v: FloatArray) -> float:
-        """The local norm sqrt(v' H v) of `v`."""
-
-    def dual_norm(self, loss: FloatArray) -> float:
-        """The largest loss·v over the v along the slice with local norm one; `loss` has a point's shape."""
-
-    def apply(self, v: FloatArray) -> FloatArray:
-        """The product H `v`."""
-
-    def newton_step(self, gradient: FloatArray) -> FloatArray:
-        """The v along the slice that minimises `gradient`·v + v' H v / 2."""
-
-    def contains(self, y: FloatArray) -> bool:
-        """Whether `y` lies on the slice and at local distance at most one from the centre."""
-
-    def sample(self, rng: np.random.Generator) -> FloatArray:
-        """A point uniform on the surface, drawn with `rng`."""
 
 
 @dataclass(frozen=True, eq=False)

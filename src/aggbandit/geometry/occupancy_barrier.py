@@ -43,8 +43,8 @@ from aggbandit._arrays import (
     place,
 )
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer, newton
-from aggbandit.geometry.barrier import Step
 from aggbandit.geometry.occupancy_set import OccupancySet
+from aggbandit.geometry.protocol import Step
 
 __all__ = ["OccupancyBarrier", "OccupancyDikin"]
 
@@ -282,7 +282,9 @@ class OccupancyBarrier:
 
         x: (H, S, A, S), strictly inside the inequalities. Raises ValueError as `value`.
         """
-        cells = self._inside(x)
+        return self._factorized(self._inside(x))
+
+    def _factorized(self, cells: FloatArray) -> OccupancyDikin:
         # A learner asks again for the ellipsoid at the point that `minimize` has just returned.
         if self._last is None or not np.array_equal(self._last.x, cells):
             self._last = OccupancyDikin(self, cells)
@@ -320,11 +322,7 @@ class OccupancyBarrier:
         a start that is not inside; NoMinimizer or RuntimeError (10,000 steps do not suffice) when the
         minimiser is closer to a wall than double precision can tell, for `linear` of 1e9 and more.
         """
-        objective = _Objective(self, self._cells("linear", linear))
-        start_at = self.dikin(start)
-        at, decrement, steps, damped = newton(objective, start_at.x, start_at, tolerance)
-        self._last = at
-        return Step(at.center, at, decrement, steps, damped)
+        return newton(_Objective(self, self._cells("linear", linear)), self.dikin(start).x, tolerance)
 
 
 class OccupancyDikin:
@@ -357,9 +355,9 @@ class OccupancyDikin:
         pz = (p * wall.z).sum(axis=1)
         self._s = s = v * spread + (scale * pz)[:, None] * p
         self._tau = tau = wall.inverse_kappa + (v * spread**2).sum(axis=1) + scale * pz**2
-        self._factorise(v, a, p, scale, s, tau)
+        self._factorize(v, a, p, scale, s, tau)
 
-    def _factorise(
+    def _factorize(
         self, v: FloatArray, a: FloatArray, p: FloatArray, scale: FloatArray, s: FloatArray, tau: FloatArray
     ) -> None:
         """Cholesky of C G C' in lower banded form, its diagonal scaled to one.
@@ -547,7 +545,7 @@ class _Objective:
         self._barrier, self._linear = barrier, linear
 
     def factorize(self, x: FloatArray) -> OccupancyDikin:
-        return OccupancyDikin(self._barrier, x)
+        return self._barrier._factorized(x)
 
     def direction(self, x: FloatArray, at: OccupancyDikin) -> tuple[FloatArray, float]:
         barrier = self._barrier

@@ -8,8 +8,7 @@ import numpy as np
 
 from aggbandit import theory
 from aggbandit._arrays import FloatArray, check_finite, check_positive_int
-from aggbandit.geometry.barrier import Barrier
-from aggbandit.geometry.dikin import Ellipsoid
+from aggbandit.geometry.protocol import Barrier, Ellipsoid
 from aggbandit.learners.rates import ConstantRate, IncreasingRate, RateSchedule
 
 

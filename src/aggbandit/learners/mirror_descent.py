@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from aggbandit._arrays import FloatArray, check_finite, check_shape, place, read_only
-from aggbandit.geometry.barrier import Barrier
+from aggbandit.geometry.protocol import Barrier
 
 __all__ = ["MirrorDescentBound", "MirrorDescentRun", "mirror_descent"]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray, IntArray
+from aggbandit._arrays import FloatArray, IntArray, reduce_frozen
 from aggbandit.learners.reduction import EpochSummary
 
 __all__ = ["History"]
@@ -69,6 +69,7 @@ class History:
     epochs: tuple[EpochSummary, ...] = ()
     engine: str = "reference"
     checkpoint: dict[str, Any] | None = None
+    __reduce__ = reduce_frozen
 
     def __len__(self) -> int:
         """The number of episodes played."""

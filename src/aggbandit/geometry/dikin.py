@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, reduce_frozen
 from aggbandit.geometry._newton import NoMinimizer
 from aggbandit.geometry.polytope import SLICE_TOLERANCE, Polytope
 
@@ -38,6 +38,7 @@ class DikinEllipsoid:
     slacks: FloatArray
     qr: FloatArray
     tau: FloatArray
+    __reduce__ = reduce_frozen
 
     def norm(self, v: npt.ArrayLike) -> float:
         """The local norm ||v||_x = sqrt(v' H v) = ||S^-1 A v||.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import BoolArray, FloatArray, IntArray, check_shape
+from aggbandit._arrays import BoolArray, FloatArray, IntArray, check_shape, reduce_frozen
 from aggbandit.geometry.polytope import Polytope
 from aggbandit.mdp import FiniteHorizonMDP
 
@@ -24,6 +24,7 @@ class OccupancyCoordinates:
 
     mdp: FiniteHorizonMDP
     cells: IntArray
+    __reduce__ = reduce_frozen
 
     def to_table(self, x: npt.ArrayLike) -> FloatArray:
         """The occupancy table x[h,s,a,s'] = x(h,s,a) P(s'|s,a,h) of a point.

@@ -28,6 +28,7 @@ from aggbandit._arrays import (
     first,
     place,
     read_only,
+    reduce_frozen,
 )
 from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.occupancy import check_occupancy
@@ -54,6 +55,7 @@ class OccupancySet:
     P_hat: FloatArray
     radius: FloatArray
     initial_state: int = 0
+    __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
         P_hat = np.array(self.P_hat, dtype=np.float64)

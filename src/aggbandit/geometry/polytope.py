@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import FloatArray, check_finite
+from aggbandit._arrays import FloatArray, check_finite, reduce_frozen
 from aggbandit.geometry._newton import NoMinimizer
 
 RANK_TOLERANCE = 1e-10  # a row of C this close to the span of the rows above it adds no equation
@@ -51,6 +51,7 @@ class Polytope:
     interior_point: FloatArray = field(repr=False)
     inner_radius: float = field(repr=False)
     slice_tolerance: FloatArray = field(repr=False)
+    __reduce__ = reduce_frozen
 
     def __init__(
         self,

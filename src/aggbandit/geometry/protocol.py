@@ -11,7 +11,7 @@ from typing import Protocol
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, reduce_frozen
 
 __all__ = ["Barrier", "Ellipsoid", "Step"]
 
@@ -58,6 +58,7 @@ class Step:
     iterations: int
     damped: int = 0
     factorizations: int = 0
+    __reduce__ = reduce_frozen
 
 
 class Barrier(Protocol):

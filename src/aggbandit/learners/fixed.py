@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray, check_rows, read_only
+from aggbandit._arrays import FloatArray, check_rows, read_only, reduce_frozen
 from aggbandit.feedback import AggregateFeedback
 
 __all__ = ["FixedPolicy"]
@@ -22,6 +22,7 @@ class FixedPolicy:
 
     fixed: FloatArray
     feedback: ClassVar[type[AggregateFeedback]] = AggregateFeedback
+    __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
         fixed = read_only(self.fixed)

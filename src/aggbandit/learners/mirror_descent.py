@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import FloatArray, check_finite, check_shape, place, read_only
+from aggbandit._arrays import FloatArray, check_finite, check_shape, place, read_only, reduce_frozen
 from aggbandit.geometry.protocol import Barrier
 
 __all__ = ["MirrorDescentBound", "MirrorDescentRun", "mirror_descent"]
@@ -55,6 +55,7 @@ class MirrorDescentRun:
     dual_norms: FloatArray
     decrements: FloatArray
     iterations: npt.NDArray[np.int64]
+    __reduce__ = reduce_frozen
 
     @property
     def rounds(self) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, reduce_frozen
 
 RANK_TOLERANCE = 1e-10  # singular values below this share of the largest count as zero
 MAX_ITERATIONS = 100_000
@@ -26,6 +26,7 @@ class OptimalDesign:
     largest_norm: float
     whitening: FloatArray
     iterations: int
+    __reduce__ = reduce_frozen
 
 
 def g_optimal_design(points: FloatArray, tolerance: float = 0.01) -> OptimalDesign:

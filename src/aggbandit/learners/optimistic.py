@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, read_only
+from aggbandit._arrays import FloatArray, read_only, reduce_frozen
 from aggbandit.learners.increasing_rates import check_observation
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
 
@@ -30,6 +30,7 @@ class OptimisticRound:
     estimate: FloatArray
     values: FloatArray
     epsilon_norm: float
+    __reduce__ = reduce_frozen
 
 
 class OptimisticEXP2:

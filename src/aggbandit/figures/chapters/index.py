@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 from scipy.optimize import linprog
 
+from aggbandit._arrays import reduce_frozen
 from aggbandit.figures.style import BASELINE, BEST, INK, LEARNER, LOSS, LOSS_CMAP, PAPER, WIDTH
 from aggbandit.mdp import FiniteHorizonMDP, Trajectory, uniform_policy
 from aggbandit.worlds import World
@@ -35,6 +36,7 @@ class Evidence:
     trajectories: tuple[Trajectory, ...]
     totals: FloatArray
     policies: FloatArray
+    __reduce__ = reduce_frozen
 
 
 def gather(world: World, nights: int, rng: np.random.Generator) -> Evidence:

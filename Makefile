@@ -1,5 +1,10 @@
 # One command builds the book, one command tests it. `make` alone lists what there is.
-# Needed beforehand: Python 3.11 or later, make and git; `make test` also wants a Chromium or Chrome.
+# Needed beforehand: Linux, macOS or WSL with Python 3.11 or later, make and git; `make test` also wants a
+# Chromium or Chrome.
+
+ifeq ($(OS),Windows_NT)
+$(error Windows itself is not supported: run make inside WSL, in a Linux such as Ubuntu)
+endif
 
 PYTHON ?= python3
 UV     := uv==0.13.9
@@ -22,12 +27,14 @@ serve: $(READY)  ## serve the built book to this machine on a free port
 	@$(BOOK)/serve.py
 
 lab: $(READY)  ## open the chapters in JupyterLab
-	@$(BIN)/jupyter lab --notebook-dir=book
+	@$(BOOK)/lab.py
 
 execute: $(READY)  ## run every chapter again, in place (CHAPTER=book/name.ipynb: only that one)
 	@$(BOOK)/execute.py $(CHAPTER)
 
-test: book  ## everything: lint, types, unit, property and paper tests, chapters, the site in a browser
+test:  ## everything: lint, types, unit, property and paper tests, chapters, the site in a browser
+	@$(PYTHON) tests/browser.py
+	@$(MAKE) --no-print-directory book
 	@$(BIN)/python tests/run.py all
 
 quick: $(READY)  ## the tests to run every few minutes: lint, types, unit and property tests

@@ -3,17 +3,24 @@
 `run.py all` is what `make test` runs, `run.py quick` what `make quick` runs. Each step says its name and its
 time; the last line says how many tests passed. A test that did not run did not pass: with the environment
 variable CI set, a skipped test is a failure.
+
+nbval runs a chapter again only where something has changed since the chapter last passed: the chapter, the
+package, the pinned versions, this Python. The step says which it left out; with CI set it leaves out none.
+The chapters are run once more by the next step in any case, and compared to the last pixel.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
+import platform
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -21,12 +28,14 @@ ROOT = Path(__file__).resolve().parents[1]
 BIN = Path(sys.executable).parent
 sys.path.insert(0, str(ROOT / "book" / "_tools"))
 
-from execute import chapters_of_the_book, deterministic_kernels  # noqa: E402  (the path is set just above)
+from execute import CELL_LIMIT, chapters_of_the_book, deterministic_kernels  # noqa: E402  (the path is set just above)
 
 PARALLEL = ["-n", "2", "--dist", "loadfile"]
 COVERAGE = ["--cov=aggbandit", "--cov-report=term:skip-covered"]
-NBVAL = ["--nbval", "--nbval-current-env", "--nbval-cell-timeout=120", *PARALLEL]
-NBVAL += [f"--nbval-sanitize-with={ROOT / 'tests' / 'notebooks' / 'sanitize.cfg'}"]
+SANITIZE = ROOT / "tests" / "notebooks" / "sanitize.cfg"
+NBVAL = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={CELL_LIMIT}", *PARALLEL]
+NBVAL += [f"--nbval-sanitize-with={SANITIZE}"]
+STAMPS = ROOT / "_build" / "nbval.json"  # by chapter: the fingerprint with which it last passed
 CHAPTERS = ["(the chapters)"]  # stands for the notebooks of the book where a step names its folders
 
 LINT = {
@@ -43,7 +52,7 @@ ALL = {
     "project": (["project"], []),
     "chapters, by nbval": (CHAPTERS, NBVAL),
     "chapters, run again": (["notebooks"], []),
-    "site, in a browser": (["site"], []),
+    "site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"]),
 }
 PLANS = {"lint": {}, "quick": QUICK, "all": ALL}
 
@@ -83,6 +92,11 @@ def pytest(name: str, folders: list[str], options: list[str]) -> int | None:
     chapters = folders == CHAPTERS
     paths = list(chapters_of_the_book()) if chapters else [ROOT / "tests" / folder for folder in folders]
     paths = [path for path in paths if path.exists()]
+    if chapters and paths and not os.environ.get("CI"):
+        paths = changed(paths)
+        if not paths:
+            print(f"\n== {name}\n   nothing has changed since every chapter last passed (CI=1 runs them all)")
+            return 0
     if not paths:
         print(f"\nFAILED: {name}: there is nothing to test", file=sys.stderr)
         return None
@@ -95,11 +109,38 @@ def pytest(name: str, folders: list[str], options: list[str]) -> int | None:
         if not step(name, command):
             return None
         suites = list(counts(report))
+    if chapters:
+        STAMPS.parent.mkdir(exist_ok=True)
+        STAMPS.write_text(json.dumps(stamps() | fingerprints(paths), indent=1))
     passed, skipped = (sum(column) for column in zip(*suites, strict=True))
     if skipped and os.environ.get("CI"):
         print(f"\nFAILED: {name}: {skipped} tests were skipped, and with CI set none may be", file=sys.stderr)
         return None
     return passed
+
+
+def changed(chapters: list[Path]) -> list[Path]:
+    """The chapters that nbval has not passed as they are now; says which are left out."""
+    before, now = stamps(), fingerprints(chapters)
+    left = [chapter.stem for chapter in chapters if before.get(chapter.name) == now[chapter.name]]
+    if left and len(left) < len(chapters):
+        print(f"\nnbval leaves out what has not changed since it passed: {', '.join(left)} (CI=1 runs all)")
+    return [chapter for chapter in chapters if chapter.stem not in left]
+
+
+def stamps() -> dict[str, str]:
+    return json.loads(STAMPS.read_text()) if STAMPS.is_file() else {}
+
+
+def fingerprints(chapters: Iterable[Path]) -> dict[str, str]:
+    """By chapter, a hash of everything that decides what running it shows."""
+    tools = ROOT / "book" / "_tools"
+    sources = [*(ROOT / "src").rglob("*.py"), *(tools / "kernel").glob("*.py"), tools / "execute.py"]
+    shared = hashlib.sha256(f"{sys.version} {platform.platform()} {platform.processor()}".encode())
+    for path in [*sorted(sources), SANITIZE, ROOT / "constraints.txt", Path(__file__)]:
+        shared.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    seed = shared.digest()
+    return {chapter.name: hashlib.sha256(seed + chapter.read_bytes()).hexdigest() for chapter in chapters}
 
 
 def counts(report: Path) -> Iterator[tuple[int, int]]:

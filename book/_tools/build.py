@@ -1,7 +1,9 @@
 """Build the book in a scratch folder, and put it in place of the old one only when it is whole.
 
-Every warning is an error and every reference must be found (`-W -n`). A failed build leaves the old book as
-it was, says in one line what broke, and names the log that holds the rest.
+A chapter that was not run, or whose moving figures would be missing from its page, is named before anything
+is built, with the command that mends it. Every warning is an error and every reference must be found
+(`-W -n`). A failed build leaves the old book as it was, says in one line what broke, and names the log that
+holds the rest.
 """
 
 from __future__ import annotations
@@ -12,7 +14,11 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+from execute import chapters_of_the_book
+from whole import faults
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "_build"
@@ -22,6 +28,10 @@ COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def main() -> int:
+    complaints = list(unfit(chapters_of_the_book()))
+    if complaints:
+        print(*complaints, "book: not built, the old one is untouched", sep="\n", file=sys.stderr)
+        return 1
     BUILD.mkdir(exist_ok=True)
     clear_leftovers()
     print("building the book ...", flush=True)
@@ -39,6 +49,15 @@ def main() -> int:
     page = SITE / "index.html"
     print(f"The book is at {shown(page)}. To read it: `make serve`, or open {page.as_uri()}")
     return 0
+
+
+def unfit(chapters: Iterable[Path]) -> Iterator[str]:
+    """What keeps each chapter from being published, and how to mend it."""
+    for chapter in chapters:
+        found = list(faults(chapter))
+        if found:
+            name = shown(chapter)
+            yield f"book: {name}: {'; '.join(found)}. Run `make execute CHAPTER={name}`"
 
 
 def build(scratch: Path) -> tuple[bool, str]:
@@ -82,7 +101,7 @@ def clear_leftovers() -> None:
 
 
 def shown(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 import nbformat
 import pytest
 from comparison import differences
-from execute import CHAPTER_LIMIT, Outcome, chapters_of_the_book, execute_all
+from execute import Outcome, chapters_of_the_book, execute_all
 
 
 @pytest.fixture(scope="session")
@@ -25,10 +25,3 @@ def test_a_chapter_run_again_shows_the_same(chapter: Path, runs: dict[Path, tupl
     committed, again = (nbformat.read(path, as_version=4) for path in (chapter, copy))
     found = differences(committed, again)
     assert not found, "\n".join([f"{chapter.name} is stale; run `make execute`:", *found[:20]])
-
-
-def test_a_chapter_takes_less_than_a_minute_of_a_processor(
-    chapter: Path, runs: dict[Path, tuple[Outcome, Path]]
-) -> None:
-    outcome, _ = runs[chapter]
-    assert outcome.processor < CHAPTER_LIMIT, outcome.line()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import http.server
-import shutil
+import sys
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -13,13 +13,16 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, ConsoleMessage, Page, Response, sync_playwright
 
-SITE = Path(__file__).resolve().parents[2] / "_build" / "html"
+TESTS = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(TESTS))
+import browser as browsers  # noqa: E402  (the path is set just above)
+
+SITE = TESTS.parent / "_build" / "html"
 NARROW = {"width": 360, "height": 800}
 WIDE = {"width": 1280, "height": 900}
 HOSTS = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
 FLAGS += ["--disable-background-networking", "--disable-component-update", f"--host-resolver-rules={HOSTS}"]
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 
 
 def pages() -> list[str]:
@@ -31,11 +34,12 @@ def pages() -> list[str]:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run every test that visits pages on all of them, one page after the other."""
+    """Run every test that visits pages on all of them, one page after the other, each on one worker."""
     if "address" in metafunc.fixturenames:
         if not (SITE / "index.html").is_file():
             raise pytest.UsageError(f"there is no site in {SITE}; run `make book` first")
-        metafunc.parametrize("address", pages(), scope="session")
+        addresses = [pytest.param(page, marks=pytest.mark.xdist_group(page)) for page in pages()]
+        metafunc.parametrize("address", addresses, scope="session")
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):
@@ -58,7 +62,8 @@ def server() -> Iterator[str]:
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Browser]:
     """A headless Chromium: the system's, or the one that Playwright installed. None at all is an error."""
-    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    path = browsers.find()
+    assert path, browsers.ADVICE
     with sync_playwright() as playwright:
         running = playwright.chromium.launch(executable_path=path, args=FLAGS)
         yield running

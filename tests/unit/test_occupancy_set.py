@@ -1,6 +1,7 @@
 """The set of plausible occupancy measures, its barrier and its Dikin ellipsoid, against independent
 routes."""
 
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import cvxpy as cp
@@ -194,6 +195,59 @@ def test_gradient_and_hessian_are_derivatives(body, rng):
     np.testing.assert_allclose(
         barrier.hessian(x) @ u.ravel(), expected.ravel(), atol=1e-9 * np.abs(expected).max()
     )
+
+
+def exact_bregman(body, y, x):
+    """R(y) - R(x) - grad R(x)·(y - x) from its definition, in two hundred digits."""
+
+    def l1(row, P_hat, radius):
+        """Value and gradient of one cell's L1 term."""
+        S, mass = len(row), sum(row)
+        r = [a - p * mass for a, p in zip(row, P_hat, strict=True)]
+        sigma = (radius * mass - sum(map(abs, r))) / (S + 1)
+        for _ in range(100):
+            roots = [(sigma * sigma + a * a).sqrt() for a in r]
+            excess = (S + 1) * sigma + sum(roots) - radius * mass
+            step = excess / ((S + 1) + sum(sigma / root for root in roots))
+            sigma -= step
+            if abs(step) < sigma * Decimal("1e-150"):
+                break
+        t = [sigma + (sigma * sigma + a * a).sqrt() for a in r]
+        value = -(S + 1) * sigma.ln() - sum(a.ln() for a in t) - S * Decimal(2).ln()
+        pull = [a / (sigma * b) for a, b in zip(r, t, strict=True)]
+        shift = sum(a * p for a, p in zip(pull, P_hat, strict=True)) + radius / sigma
+        return value, [a - shift for a in pull]
+
+    with localcontext() as context:
+        context.prec = 200
+        total = Decimal(0)
+        for cell in zip(*body.cells, strict=True):
+            P_hat, before, after = ([Decimal(float(v)) for v in z[cell]] for z in (body.P_hat, x, y))
+            step = [b - a for a, b in zip(before, after, strict=True)]
+            total += sum(d / a - (1 + d / a).ln() for a, d in zip(before, step, strict=True))
+            if body.constrained[cell]:
+                radius = Decimal(float(body.radius[cell]))
+                start, gradient = l1(before, P_hat, radius)
+                linear = sum(g * d for g, d in zip(gradient, step, strict=True))
+                total += l1(after, P_hat, radius)[0] - start - linear
+        return float(total)
+
+
+@pytest.mark.parametrize("distance", [10.0**-k for k in (0.3, 2, 4, 6, 8, 10, 12)])
+def test_the_divergence_keeps_its_digits(distance, rng):
+    """Nonnegative at any distance, and right up to the rounding of y - x, also from close to a wall."""
+    body = random_set((2, 3, 2), rng)
+    barrier = ab.OccupancyBarrier(body)
+    for reach in (0.5, 0.999):
+        center = barrier.dikin(body.interior_point())
+        x = (1 - reach) * center.center + reach * center.sample(rng)
+        dikin = barrier.dikin(x)
+        for _ in range(3):
+            y = x + distance * (dikin.sample(rng) - x)
+            expected = exact_bregman(body, y, x)
+            assert barrier.bregman(y, x) >= 0
+            assert barrier.bregman(y, x) == pytest.approx(expected, rel=1e-11 + 1e-14 / distance)
+    assert barrier.bregman(x, x) == 0
 
 
 def test_theta_is_the_squared_length_of_the_gradient(body, rng):
@@ -475,6 +529,26 @@ def test_rounding_does_not_add_up_over_many_steps(rng):
         assert (x[body.cells] > 0).all()
         assert (body.excess(x)[body.cells] < 0).all()
     body.check(x, tolerance=1e-14)
+
+
+@pytest.mark.parametrize("radius", [1e-13, 1e-15, 1e-18])
+def test_a_set_too_thin_for_double_precision_is_refused_at_once(radius):
+    body = ab.OccupancySet(np.full((3, 3, 2, 3), 1 / 3), np.full((3, 3, 2), radius))
+    with pytest.raises(ValueError, match=r"radius\[0, 0, 0\] is 1e-1\d; a barrier needs at least 1e-12"):
+        ab.OccupancyBarrier(body)
+
+
+def test_a_decrement_that_rounding_keeps_up_ends_the_search():
+    """At a radius of 1e-12 the minimizer is refused after tens of steps, not after ten thousand."""
+    body = ab.OccupancySet(
+        np.random.default_rng(0).dirichlet(np.ones(3), size=(3, 3, 2)), np.full((3, 3, 2), 1e-12)
+    )
+    barrier, made = ab.OccupancyBarrier(body), []
+    counted = barrier._wall
+    barrier._wall = lambda x: made.append(1) or counted(x)
+    with pytest.raises(ab.geometry.NoMinimizer, match="rounding keeps the Newton decrement at"):
+        barrier.analytic_center()
+    assert len(made) < 100
 
 
 @pytest.mark.parametrize("size", [1e10, 1e12, 1e16, 1e200])

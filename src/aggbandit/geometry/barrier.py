@@ -67,10 +67,9 @@ class LogBarrier:
 
         Source: Section 2.
         """
-        slacks = self._slacks("x", x)
-        self._slacks("y", y)
-        growth = (self.body.A @ (np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64))) / slacks
-        return float((growth - np.log1p(growth)).sum())
+        before, after = self._slacks("x", x), self._slacks("y", y)
+        difference = np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64)
+        return divergence(self.body.A @ difference / before, after / before)
 
     def analytic_center(self) -> FloatArray:
         """The minimiser of R on the slice, shape (D,), read-only; computed once."""
@@ -125,6 +124,26 @@ class LogBarrier:
             return x
         projected: FloatArray = body.interior_point + body.basis @ (body.basis.T @ (x - body.interior_point))
         return projected if (body.b - body.A @ projected).min() > 0 else x
+
+
+def divergence(growth: FloatArray, ratio: FloatArray) -> float:
+    """The Bregman divergence of a sum of -log slack: sum (q - log(1 + q)), without cancellation.
+
+    Args:
+        growth: q, by what part of itself each slack grows; any shape.
+        ratio: 1 + q, the new slack over the old one, wanted where q is close to -1.
+
+    Returns:
+        The sum, whose terms are all nonnegative.
+    """
+    # With z = q/(2 + q), log(1 + q) = 2 artanh z and q - 2 z = q z: close to q = 0, q z less a small series.
+    z = growth / (2.0 + growth)
+    z2 = z * z
+    series = z * z2 * (1 / 3 + z2 * (1 / 5 + z2 * (1 / 7 + z2 * (1 / 9 + z2 / 11))))
+    near, middle = np.abs(growth) < 0.05, np.abs(growth) < 0.5
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.where(middle, np.log1p(growth), np.log(ratio))
+    return float(np.where(near, growth * z - 2.0 * series, growth - log).sum())
 
 
 @dataclass(frozen=True, eq=False)

@@ -43,6 +43,7 @@ from aggbandit._arrays import (
     place,
 )
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer, newton
+from aggbandit.geometry.barrier import divergence
 from aggbandit.geometry.occupancy_set import OccupancySet
 from aggbandit.geometry.protocol import Step
 
@@ -54,6 +55,8 @@ CHORD_LIMIT = 0.05
 # What a sample may miss its set by and a point its slice or its ellipsoid, being rounding.
 ROUNDING = 1e-12
 SURFACE_TOLERANCE = 1e-9
+# Rounding moves x - P_hat X by some 1e-16 x(h,s,a). In a thinner set than this no gradient has a digit left.
+LEAST_RADIUS = 1e-12
 # A Newton step for sigma this small, relatively, leaves an error of its square.
 QUADRATIC = 1e-8
 
@@ -142,6 +145,11 @@ def _smallest_auxiliary(distance: FloatArray, slack: FloatArray) -> FloatArray:
     return sigma
 
 
+def _root_plus(r: FloatArray, sigma: FloatArray, root: FloatArray) -> FloatArray:
+    """sqrt(sigma² + r²) + r, without cancellation where r is negative."""
+    return np.where(r < 0, sigma**2 / (root + np.abs(r)), root + r)
+
+
 class OccupancyBarrier:
     """The logarithmic barrier of S_i, its auxiliary variables minimised out; `LogBarrier`'s interface.
 
@@ -157,6 +165,13 @@ class OccupancyBarrier:
 
     def __init__(self, body: OccupancySet) -> None:
         horizon, n_states, n_actions, _ = body.shape
+        thin = body.radius < LEAST_RADIUS
+        if thin.any():
+            where = first(thin)
+            raise ValueError(
+                f"{place('radius', where)} is {body.radius[where]:.6g}; a barrier needs at least"
+                f" {LEAST_RADIUS:g}, a thinner set is lost in double precision"
+            )
         self.body = body
         self.dimension = body.dimension
         self._flow = _Flow(horizon, n_states, n_actions)
@@ -271,11 +286,52 @@ class OccupancyBarrier:
     def bregman(self, y: ArrayLike, x: ArrayLike) -> float:
         """The Bregman divergence R(y) - R(x) - gradient(x)·(y - x).
 
-        y, x: (H, S, A, S), strictly inside the inequalities. Raises ValueError as `value`.
-        Source: Section 2, Bregman divergence.
+        Computed without cancellation, as the divergence of the lifted barrier F from (x, t(x)) to (y, t(y)).
+        The two are equal: R(x) = F(x, t(x)) with dF/dt = 0 there, so the gradient of R is dF/dx, and the term
+        of F that belongs to t(y) - t(x) is zero. F is minus the sum of the logarithms of x, t - r, t + r and
+        sigma = rho - sum t; its divergence is the sum of q - log(1 + q) over them, q being the part by which
+        each one grows. The growth comes from y - x by the differences of the formulas of sigma and t, so that
+        nothing nearly equal is subtracted; no term is negative.
+
+        Args:
+            y: (H, S, A, S), strictly inside the inequalities.
+            x: (H, S, A, S), likewise.
+
+        Raises:
+            ValueError: as `value`.
+
+        Source:
+            Section 2, Bregman divergence.
         """
-        difference = np.asarray(y, dtype=np.float64) - np.asarray(x, dtype=np.float64)
-        return self.value(y) - self.value(x) - float(np.vdot(self.gradient(x), difference))
+        before, after = self._inside(x), self._inside(y)
+        step = after - before
+        at = self._constrained
+        total = divergence(step / before, after / before)
+        return total + self._l1_divergence(before[at], after[at], step[at])
+
+    def _l1_divergence(self, x: FloatArray, y: FloatArray, step: FloatArray) -> float:
+        """The L1 terms' share of `bregman`, from x to y = x + step, (constrained cells, S)."""
+        P_hat, radius = self._P_hat[self._constrained], self._radius[self._constrained]
+        r, s = (cells - P_hat * cells.sum(axis=1, keepdims=True) for cells in (x, y))
+        slack_x, slack_y = (
+            radius * cells.sum(axis=1) - np.abs(residual).sum(axis=1) for cells, residual in ((x, r), (y, s))
+        )
+        sigma_x = _smallest_auxiliary(np.abs(r), slack_x)[:, None]
+        sigma_y = _smallest_auxiliary(np.abs(s), slack_y)[:, None]
+        root_x, root_y = np.hypot(sigma_x, r), np.hypot(sigma_y, s)
+        roots, sigmas = root_x + root_y, sigma_x + sigma_y
+        mass_step = step.sum(axis=1, keepdims=True)
+        r_step = step - P_hat * mass_step
+        # Of (S+1) sigma + sum sqrt(sigma² + r²) = w X, the equation at y minus the equation at x.
+        sigma_step = radius[:, None] * mass_step - (r_step * (r + s) / roots).sum(axis=1, keepdims=True)
+        sigma_step /= x.shape[1] + 1 + (sigmas / roots).sum(axis=1, keepdims=True)
+        total = divergence(sigma_step / sigma_x, sigma_y / sigma_x)
+        for sign in (1.0, -1.0):
+            # t + sign r = sigma + rest, and how much it grows.
+            rest_x, rest_y = _root_plus(sign * r, sigma_x, root_x), _root_plus(sign * s, sigma_y, root_y)
+            grown = sigma_step + (sigma_step * sigmas + sign * r_step * (rest_x + rest_y)) / roots
+            total += divergence(grown / (sigma_x + rest_x), (sigma_y + rest_y) / (sigma_x + rest_x))
+        return total
 
     def dikin(self, x: ArrayLike) -> OccupancyDikin:
         """The Dikin ellipsoid at x, factorised.

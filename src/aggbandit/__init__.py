@@ -1,6 +1,6 @@
 """Online Markov decision processes with aggregate bandit feedback."""
 
-from aggbandit import cost, geometry, losses, occupancy, theory, worlds
+from aggbandit import cost, geometry, learners, losses, occupancy, theory, worlds
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
 from aggbandit.game.protocol import (
     AgainstEstimator,
@@ -30,16 +30,17 @@ from aggbandit.geometry import (
     simplex,
 )
 from aggbandit.history import History
+from aggbandit.learners import epochs
 from aggbandit.learners.confidence import (
     CorrectedConfidence,
     TightConfidence,
     empirical_dynamics,
 )
 from aggbandit.learners.fixed import FixedPolicy
-from aggbandit.learners.increasing_rates import IncreasingRateOMD, scrible
-from aggbandit.learners.leader import FollowTheLeader, losses_against_the_leader
-from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun, mirror_descent
-from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
+from aggbandit.learners.increasing_rates import IncreasingRateOMD, OMDState, scrible
+from aggbandit.learners.leader import FollowTheLeader
+from aggbandit.learners.mirror_descent import mirror_descent
+from aggbandit.learners.optimal_design import g_optimal_design
 from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.learners.protocol import (
     ChecksBeforehand,
@@ -49,7 +50,7 @@ from aggbandit.learners.protocol import (
     VectorLearner,
 )
 from aggbandit.learners.rates import ConstantRate, IncreasingRate, theorem_rates, tuned_rates
-from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean, carry, restart
+from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import (
     FiniteHorizonMDP,
@@ -98,11 +99,9 @@ __all__ = [
     "IncreasingRateOMD",
     "LogBarrier",
     "LossSequence",
-    "MirrorDescentBound",
-    "MirrorDescentRun",
+    "OMDState",
     "OccupancyBarrier",
     "OccupancySet",
-    "OptimalDesign",
     "OptimisticEXP2",
     "Polytope",
     "RandomChord",
@@ -118,21 +117,21 @@ __all__ = [
     "Undistorted",
     "VectorLearner",
     "World",
-    "carry",
     "check_occupancy",
     "cost",
     "deterministic_policies",
     "dynamics_of",
     "empirical_dynamics",
     "enumerate_trajectories",
+    "epochs",
     "freezing_epsilon",
     "from_gymnasium",
     "g_optimal_design",
     "geometry",
     "known_occupancy_polytope",
     "layered_grid",
+    "learners",
     "losses",
-    "losses_against_the_leader",
     "mirror_descent",
     "night_driver",
     "occupancy",
@@ -142,7 +141,6 @@ __all__ = [
     "random_mdp",
     "random_polygon",
     "regular_polygon",
-    "restart",
     "resume",
     "scrible",
     "simplex",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from aggbandit._arrays import FloatArray, IntArray, reduce_frozen
-from aggbandit.learners.reduction import EpochSummary
+from aggbandit.learners.epochs import EpochSummary
 
 __all__ = ["History"]
 

@@ -42,7 +42,7 @@ def steady_state(shape, decrement):
     rng = np.random.default_rng(0)
     mdp = ab.random_mdp(S, A, H, rng)
     agent = ab.AggregateFeedbackLearner(
-        S, A, H, K, rates=ab.tuned_rates(), between_epochs=ab.carry, baseline=ab.RunningMean()
+        S, A, H, K, rates=ab.tuned_rates(), between_epochs=ab.epochs.carry, baseline=ab.RunningMean()
     )
     agent._begin_epoch(2, rng.multinomial(np.full((H, S, A), VISITS), mdp.transitions).astype(np.int64))
     losses = ab.losses.fixed(rng.random(mdp.shape), K)

@@ -28,11 +28,16 @@ def play(shape: tuple[int, int, int], episodes: int, every: int, progress: bool)
     mdp = ab.random_mdp(S, A, H, rng)
     losses = ab.losses.fixed(rng.random(mdp.shape), episodes)
     agent = ab.AggregateFeedbackLearner(
-        S, A, H, episodes, rates=ab.tuned_rates(3.0), between_epochs=ab.carry, baseline=ab.RunningMean()
+        S,
+        A,
+        H,
+        episodes,
+        rates=ab.tuned_rates(3.0),
+        between_epochs=ab.epochs.carry,
+        baseline=ab.RunningMean(),
     )
     history = ab.simulate(agent, mdp, losses, rng, engine="compiled", every=every, progress=progress)
-    if agent.state.center is not None:  # it is None when the last episode has ended an epoch
-        agent.epoch.body.check(agent.state.center, tolerance=1e-12)
+    agent.epoch.body.check(agent.state.center, tolerance=1e-12)
     return history
 
 

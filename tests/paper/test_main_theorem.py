@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
-from aggbandit.learners.confidence import most_epochs
 
 H, S, A, EARLIER, K = 2, 2, 2, 200_000, 200_400
 CONFIDENCE = ab.TightConfidence()
@@ -65,7 +64,7 @@ def test_something_is_at_stake(run):
 
 def test_the_comparator_is_in_the_set_and_epochs_are_few(run):
     run.epoch.body.check(run.best, tolerance=1e-12)
-    assert run.n_epochs <= most_epochs(S, A, H, K)
+    assert run.n_epochs <= ab.epochs.most_epochs(S, A, H, K)
     assert run.epoch.budget <= ab.theory.B(S, A, H, K, 1 / (H * K)) * (1 + 1e-12)
     assert sum(played.z_hat_epsilon**2 for played in run.rounds) <= run.epoch.budget
 

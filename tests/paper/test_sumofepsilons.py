@@ -5,7 +5,6 @@ import pytest
 from reduction_runs import epochs_of_a_run
 
 import aggbandit as ab
-from aggbandit.learners.confidence import epoch_budget
 
 K, DELTA = 500, 1 / 1500
 
@@ -21,7 +20,7 @@ def test_the_budget_of_an_epoch_is_never_exceeded(confidence, budget):
     share = 0.0
     for epoch, trajectories in epochs_of_a_run(world, K, 5, confidence):
         spent = sum(np.vdot(t.indicator().sum(axis=-1), epoch.epsilon) ** 2 for t in trajectories)
-        assert epoch.budget == epoch_budget(epoch.counts, epoch.epsilon, world.initial_state)
+        assert epoch.budget == ab.epochs.epoch_budget(epoch.counts, epoch.epsilon, world.initial_state)
         assert spent <= epoch.budget * (1 + 1e-12)
         assert epoch.budget <= largest * (1 + 1e-12)
         share = max(share, spent / epoch.budget)
@@ -42,5 +41,5 @@ def test_the_lemma_by_hand():
     log(K/delta))/N."""
     counts = np.full((1, 1, 1, 1), 8)
     epsilon = ab.CorrectedConfidence(0.1).epsilon(counts, 64)
-    assert 8 * epsilon[0, 0, 0] ** 2 == pytest.approx(epoch_budget(counts, epsilon))
-    assert epoch_budget(counts, epsilon) == pytest.approx(ab.theory.printed_B(1, 1, 1, 64, 0.1))
+    assert 8 * epsilon[0, 0, 0] ** 2 == pytest.approx(ab.epochs.epoch_budget(counts, epsilon))
+    assert ab.epochs.epoch_budget(counts, epsilon) == pytest.approx(ab.theory.printed_B(1, 1, 1, 64, 0.1))

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
-from aggbandit.learners.confidence import epoch_budget, epoch_over, most_epochs
 
 COUNTS = np.zeros((2, 2, 2, 2), dtype=np.int64)
 COUNTS[0, 0, 0] = [3, 1]
@@ -56,30 +55,30 @@ def test_both_radii_cover_weissmans_with_room_for_the_printed_one(rng):
 
 def test_an_epoch_is_over_when_a_count_has_doubled():
     in_epoch = np.zeros_like(COUNTS)
-    assert not epoch_over(in_epoch, COUNTS).any()
+    assert not ab.epochs.epoch_over(in_epoch, COUNTS).any()
     in_epoch[0, 0, 0] = [0, 3]
-    assert not epoch_over(in_epoch, COUNTS).any()
+    assert not ab.epochs.epoch_over(in_epoch, COUNTS).any()
     in_epoch[0, 0, 0] = [0, 4]
-    assert epoch_over(in_epoch, COUNTS)[0, 0, 0]
+    assert ab.epochs.epoch_over(in_epoch, COUNTS)[0, 0, 0]
     # A first visit ends it too: max(N, 1) = 1.
     in_epoch[:] = 0
     in_epoch[1, 0, 1] = [1, 0]
-    assert epoch_over(in_epoch, COUNTS).sum() == 1
+    assert ab.epochs.epoch_over(in_epoch, COUNTS).sum() == 1
 
 
 def test_the_budget_is_a_sum_over_cells_that_can_be_visited():
     epsilon = np.arange(8.0).reshape(2, 2, 2)
     # H sum max(N, 1) eps²: the first step counts the initial state only.
     expected = 2 * (4 * 0 + 1 * 1 + 1 * 16 + 1 * 25 + 9 * 36 + 1 * 49)
-    assert epoch_budget(COUNTS, epsilon, initial_state=0) == pytest.approx(expected)
+    assert ab.epochs.epoch_budget(COUNTS, epsilon, initial_state=0) == pytest.approx(expected)
     printed = ab.theory.printed_B(2, 2, 2, 1000, 1 / 2000)
-    assert epoch_budget(COUNTS, ab.CorrectedConfidence().epsilon(COUNTS, 1000)) <= printed
+    assert ab.epochs.epoch_budget(COUNTS, ab.CorrectedConfidence().epsilon(COUNTS, 1000)) <= printed
 
 
 def test_the_number_of_epochs_is_bounded_by_doublings():
-    assert most_epochs(3, 2, 3, 1) == 14 + 1
-    assert most_epochs(3, 2, 3, 1000) == 14 * 10 + 1
-    assert all(most_epochs(3, 2, 3, K) <= 2 * 18 * math.log(K) + 1 for K in (7, 100, 10**6))
+    assert ab.epochs.most_epochs(3, 2, 3, 1) == 14 + 1
+    assert ab.epochs.most_epochs(3, 2, 3, 1000) == 14 * 10 + 1
+    assert all(ab.epochs.most_epochs(3, 2, 3, K) <= 2 * 18 * math.log(K) + 1 for K in (7, 100, 10**6))
 
 
 def test_delta_is_the_papers_unless_given():

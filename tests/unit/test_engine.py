@@ -12,7 +12,7 @@ import aggbandit as ab
 from aggbandit.engine import bridge, kernels
 from aggbandit.learners.rates import Rate, TunedRates
 
-OUTSIDE = {"rates": ab.tuned_rates(3.0), "between_epochs": ab.carry, "baseline": ab.RunningMean()}
+OUTSIDE = {"rates": ab.tuned_rates(3.0), "between_epochs": ab.epochs.carry, "baseline": ab.RunningMean()}
 PAPER = {"rates": ab.tuned_rates()}
 ENGINES = ("auto", "reference")
 
@@ -180,7 +180,7 @@ def test_the_largest_rates_allowed_do_no_harm(make, confidence):
         2,
         K,
         rates=ab.tuned_rates(1e6),
-        between_epochs=ab.carry,
+        between_epochs=ab.epochs.carry,
         confidence=confidence,
         initial_state=mdp.initial_state,
     )
@@ -242,12 +242,17 @@ def test_a_step_that_fails_leaves_the_learner_where_it_was():
     mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 9)
     table = np.random.default_rng(0).random(mdp.shape)
     for engine in ("reference", "compiled"):
-        agent = ab.AggregateFeedbackLearner(
-            2, 2, 2, 9, rates=ab.tuned_rates(), between_epochs=lambda dual: 1e200 * table
+        agent, one_episode = (
+            ab.AggregateFeedbackLearner(
+                2, 2, 2, 9, rates=ab.tuned_rates(), between_epochs=lambda dual: 1e200 * table
+            )
+            for _ in range(2)
         )
-        before = agent.snapshot()
+        ab.simulate(one_episode, mdp, mixed(mdp.shape, 1), np.random.default_rng(0), engine=engine)
         with pytest.raises(ab.geometry.NoMinimizer, match=r"close to a wall|step was not found"):
             ab.simulate(agent, mdp, losses, np.random.default_rng(0), engine=engine)
+        before = one_episode.snapshot()
+        assert (agent.episode, agent.epoch.index) == (1, 2)
         for name, value in agent.snapshot().items():
             np.testing.assert_array_equal(value, before[name])
 
@@ -257,7 +262,7 @@ def test_a_nan_is_never_a_decrement_of_zero():
     mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 9)
     agent = ab.AggregateFeedbackLearner(2, 2, 2, 9, **PAPER)
     run = bridge.CompiledRun(agent, mdp, losses)
-    agent.state.dual = np.full(mdp.shape, np.nan)
+    object.__setattr__(agent.state, "dual", np.full(mdp.shape, np.nan))  # no `OMDState` can be made with it
     with pytest.raises(ab.geometry.NoMinimizer, match="episode 0: the mirror step was not found"):
         run.play(0, 9, np.random.default_rng(0))
 

@@ -15,7 +15,9 @@ LOSSES = ab.losses.bernoulli(np.full(MDP.shape, 0.4), K, np.random.default_rng(1
 
 
 def agent(**choices):
-    return ab.AggregateFeedbackLearner(2, 2, 2, K, rates=ab.tuned_rates(), between_epochs=ab.carry, **choices)
+    return ab.AggregateFeedbackLearner(
+        2, 2, 2, K, rates=ab.tuned_rates(), between_epochs=ab.epochs.carry, **choices
+    )
 
 
 @pytest.fixture(autouse=True)

@@ -1,5 +1,7 @@
 """Algorithm 2 as a learner: its lines, its rates, its refusals."""
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,9 @@ from aggbandit import (
     IncreasingRate,
     IncreasingRateOMD,
     LogBarrier,
+    OccupancyBarrier,
+    OccupancySet,
+    OMDState,
     TowardsWorstVertex,
     Undistorted,
     scrible,
@@ -211,30 +216,94 @@ def test_a_schedule_without_a_rate_is_refused_before_anything_changes(rng):
     np.testing.assert_array_equal(learner.dual, 0.0)
 
 
+MIDDLE = {"center": np.full(3, 1 / 3), "dual": np.zeros(3), "eta": 0.1, "round": 5}
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"center": np.eye(3)[0]}, "not strictly inside"),
-        ({"dual": np.zeros(2)}, r"dual has shape \(2,\)"),
+        ({"center": np.array([0.5, np.nan, 0.5])}, r"center\[1\] is nan"),
+        ({"dual": np.zeros(2)}, r"dual has shape \(2,\); expected the center's shape = \(3,\)"),
+        ({"dual": 0.0}, r"dual has shape \(\)"),
         ({"dual": np.array([0.0, np.inf, 0.0])}, r"dual\[1\] is inf"),
+        ({"dual": np.array([0.0, np.nan, 0.0])}, r"dual\[1\] is nan"),
         ({"eta": 0.0}, r"eta = 0\.0"),
+        ({"eta": np.nan}, r"eta = nan"),
         ({"round": 0}, "round is 0"),
+        ({"round": 2.5}, r"round is 2\.5"),
     ],
 )
-def test_bad_states_are_not_resumed(change, message):
-    learner = IncreasingRateOMD(BARRIER, 100, 1.0)
-    center = learner.center
-    state = {"center": np.full(3, 1 / 3), "dual": np.zeros(3), "eta": 0.1, "round": 5, **change}
+def test_a_state_that_cannot_be_is_refused(change, message):
     with pytest.raises(ValueError, match=message):
-        learner.resume(**state)
-    assert learner.center is center
-    assert learner.round == 1
+        OMDState(**(MIDDLE | change))
 
 
-def test_a_resumed_state_is_a_copy():
+@pytest.mark.parametrize(
+    ("center", "message"),
+    [
+        (np.eye(3)[0], "not strictly inside"),
+        (np.full(3, 0.3), "slice|equalit|off"),
+        (np.array([1.2, -0.1, -0.1]), "not strictly inside"),
+        (np.full(2, 0.5), "shape"),
+    ],
+)
+def test_a_state_of_another_set_is_refused_before_anything_changes(center, message):
     learner = IncreasingRateOMD(BARRIER, 100, 1.0)
+    before = learner.state
+    with pytest.raises(ValueError, match=message):
+        learner.state = OMDState(center, np.zeros_like(center), 0.1)
+    with pytest.raises(ValueError, match=message):
+        IncreasingRateOMD(BARRIER, 100, 1.0, state=OMDState(center, np.zeros_like(center), 0.1))
+    assert learner.state is before
+
+
+def test_a_center_off_the_flow_equations_is_refused():
+    """The barrier of S_i is defined there too, so nothing but the learner can tell."""
+    body = OccupancySet(np.full((2, 2, 2, 2), 0.5), np.ones((2, 2, 2)))
+    barrier = OccupancyBarrier(body)
+    learner = IncreasingRateOMD(barrier, 100, 2.0)
+    before, off = learner.state, learner.center.copy()
+    off[1] *= 1 + 1e-6
+    with pytest.raises(ValueError, match=r"center\[1, .* off the slice"):
+        learner.state = OMDState(off, learner.dual, learner.eta)
+    assert learner.state is before
+
+
+def test_a_state_is_a_value(rng):
+    """It shares nothing with what it was made from, cannot be written to, and survives pickling."""
     center, dual = np.full(3, 1 / 3), np.zeros(3)
-    learner.resume(center, dual, 0.1, 5)
+    state = OMDState(center, dual, 0.1)
     center[0] = dual[0] = 9.0
-    assert learner.center.max() < 1
-    assert learner.dual.max() == 0
+    assert state.center.max() < 1
+    assert state.dual.max() == 0
+    with pytest.raises(ValueError, match="read-only"):
+        state.center[0] = 1.0
+    again = pickle.loads(pickle.dumps(state))
+    np.testing.assert_array_equal(again.center, state.center)
+    assert not again.dual.flags.writeable
+    learner = IncreasingRateOMD(BARRIER, 100, 1.0, eta0=0.1)
+    kept = learner.state
+    played(learner, 5, rng)
+    assert (kept.round, learner.state.round) == (1, 6)
+    np.testing.assert_allclose(kept.center, 1 / 3)
+
+
+def test_one_state_starts_many_chains():
+    """From a state on, a learner at it plays as the one it was taken from: nothing else matters."""
+    learner = IncreasingRateOMD(BARRIER, 100, 1.0, eta0=0.1)
+    played(learner, 20, np.random.default_rng(0))
+    copies = [IncreasingRateOMD(BARRIER, 100, 1.0, eta0=0.1, state=learner.state) for _ in range(2)]
+    copies[1].predict(np.random.default_rng(9))
+    copies[1].state = learner.state
+    with pytest.raises(RuntimeError, match="update was called before predict"):
+        copies[1].update(0.5, np.eye(3)[0], np.zeros(3))
+    ends = [played(one, 20, np.random.default_rng(1))[-1] for one in (learner, *copies)]
+    for end in ends[1:]:
+        np.testing.assert_array_equal(end.next_x, ends[0].next_x)
+        assert (end.round, end.eta) == (40, ends[0].eta)
+
+
+def test_a_state_is_no_tuple():
+    learner = IncreasingRateOMD(BARRIER, 100, 1.0)
+    with pytest.raises(TypeError, match=r"it must be OMDState\(center, dual, eta, round\)"):
+        learner.state = (np.full(3, 1 / 3), np.zeros(3), 0.1, 1)

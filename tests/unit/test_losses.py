@@ -151,7 +151,7 @@ def test_makers_name_what_is_wrong():
         lambda k: ab.losses.alternating([DRY], k, 1),
         lambda k: ab.losses.drifting(DRY, RAIN, k),
         lambda k: ab.losses.against(ab.uniform_policy(WORLD.mdp), k),
-        lambda k: ab.losses_against_the_leader(WORLD.mdp, k),
+        lambda k: ab.learners.losses_against_the_leader(WORLD.mdp, k),
     ):
         for episodes in (0, -3, 2.5):
             with pytest.raises(

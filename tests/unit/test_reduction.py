@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
-from aggbandit.learners.confidence import most_epochs
 
 WORLD = ab.night_driver()
 SHAPE = WORLD.mdp.shape
@@ -41,7 +40,7 @@ def test_epochs_count_and_double_as_the_algorithm_says(rng):
         in_epoch += trajectory.indicator().astype(int)
         if not (in_epoch.sum(axis=-1) < visits).all():
             counts, in_epoch, index, first = counts + in_epoch, np.zeros(SHAPE, int), index + 1, k + 1
-    assert len(agent.epochs) == index <= most_epochs(3, 2, 3, 300)
+    assert len(agent.epochs) == index <= ab.epochs.most_epochs(3, 2, 3, 300)
     assert sum(summary.episodes for summary in agent.epochs) == 300
 
 
@@ -50,8 +49,7 @@ def test_the_policy_is_that_of_a_point_of_the_set_drawn_by_algorithm_2(rng):
     agent = learner(60)
     for _ in play(agent, 40, rng):
         pass
-    state, barrier = agent.state, ab.OccupancyBarrier(agent.epoch.body)
-    center = barrier.analytic_center() if state.center is None else state.center
+    center, barrier = agent.state.center, ab.OccupancyBarrier(agent.epoch.body)
     again = np.random.default_rng(5)
     y = barrier.dikin(center).sample(again)
     agent.epoch.body.check(y, tolerance=1e-12)
@@ -59,7 +57,7 @@ def test_the_policy_is_that_of_a_point_of_the_set_drawn_by_algorithm_2(rng):
 
 
 def test_the_estimate_and_the_step_are_those_of_algorithm_2(rng):
-    agent = learner(200, between_epochs=ab.carry, baseline=ab.RunningMean())
+    agent = learner(200, between_epochs=ab.epochs.carry, baseline=ab.RunningMean())
     totals, dual = [], np.zeros(SHAPE)
     for epoch, trajectory, played in play(agent, 60, rng):
         baseline = np.mean(totals) if totals else 1.5
@@ -75,19 +73,20 @@ def test_the_estimate_and_the_step_are_those_of_algorithm_2(rng):
         np.testing.assert_allclose(played.next_x, best, atol=1e-6)
 
 
-@pytest.mark.parametrize("between", [ab.restart, ab.carry])
+@pytest.mark.parametrize("between", [ab.epochs.restart, ab.epochs.carry])
 def test_what_happens_between_epochs_is_what_was_chosen(rng, between):
     agent = learner(200, between_epochs=between)
-    before = None
+    index, dual = 1, np.zeros(SHAPE)
     for epoch, _, played in play(agent, 30, rng):
-        if before is not None and epoch.index > before[0]:
-            start = (
-                ab.OccupancyBarrier(epoch.body).minimize(between(before[1]), epoch.body.interior_point()).x
-            )
+        if epoch.index > index:
+            dual = between(dual)
+            start = ab.OccupancyBarrier(epoch.body).minimize(dual, epoch.body.interior_point()).x
             np.testing.assert_allclose(played.x, start, atol=1e-6)
-        before = (epoch.index, agent.state.dual if agent.epoch is epoch else agent._dual)
-    assert np.abs(ab.restart(before[1])).max() == 0
-    np.testing.assert_array_equal(ab.carry(before[1]), before[1])
+            np.testing.assert_allclose(epoch.dual, dual, atol=1e-12)
+        index, dual = epoch.index, dual + played.eta * played.estimate
+    assert index > 5
+    assert np.abs(ab.epochs.restart(dual)).max() == 0
+    np.testing.assert_array_equal(ab.epochs.carry(dual), dual)
 
 
 def test_rates_are_the_presets_and_the_cap_is_recorded():
@@ -126,7 +125,7 @@ def test_it_learns(rng):
     loss = rng.random(mdp.shape)
     K = 20_000
     agent = ab.AggregateFeedbackLearner(
-        2, 2, 2, K, rates=ab.tuned_rates(3.0), between_epochs=ab.carry, baseline=ab.RunningMean()
+        2, 2, 2, K, rates=ab.tuned_rates(3.0), between_epochs=ab.epochs.carry, baseline=ab.RunningMean()
     )
     history = ab.simulate(agent, mdp, ab.losses.fixed(loss, K), rng)
     tenths = history.expected_loss.reshape(10, -1).mean(axis=1)
@@ -156,7 +155,7 @@ def test_a_world_with_nothing_to_choose(rng):
 
 
 def test_a_state_can_be_written_down_and_taken_up(rng):
-    agent, fresh = learner(200, between_epochs=ab.carry), learner(200, between_epochs=ab.carry)
+    agent, fresh = learner(200, between_epochs=ab.epochs.carry), learner(200, between_epochs=ab.epochs.carry)
     for _ in play(agent, 70, rng):
         pass
     fresh.restore(agent.snapshot())

@@ -92,7 +92,7 @@ def test_the_leader_does_well_when_nobody_aims_at_it():
 
 def test_the_leader_is_ruined_by_losses_aimed_at_it():
     """It pays H in every episode, and the best fixed policy at most H / A: linear regret."""
-    losses = ab.losses_against_the_leader(WORLD.mdp, 400)
+    losses = ab.learners.losses_against_the_leader(WORLD.mdp, 400)
     rng = np.random.default_rng(1)
     history = ab.simulate(ab.FollowTheLeader(WORLD.mdp), WORLD.mdp, losses, rng)
     np.testing.assert_allclose(history.expected_loss, 3.0, atol=1e-12)

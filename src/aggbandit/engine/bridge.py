@@ -27,8 +27,9 @@ from aggbandit.engine.kernels import (
     workspace,
 )
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer
+from aggbandit.learners.increasing_rates import OMDState
 from aggbandit.learners.rates import ConstantRate, IncreasingRate
-from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean
+from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean, Tallies
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP
 
@@ -117,7 +118,12 @@ class CompiledRun:
 
     def _load(self) -> tuple[Body, Learner]:
         """The epoch and the learner's state as cells, with x factorised and minimal."""
-        learner, epoch, state = self.learner, self.learner.epoch, self.learner.state
+        learner, epoch = self.learner, self.learner.epoch
+        # What Algorithm 2 begins an epoch with is found by compiled code, too.
+        begun, tallies = learner.begun, learner.tallies
+        start = learner.state.center if begun else epoch.body.interior_point()
+        dual = learner.state.dual if begun else epoch.dual
+        eta = learner.state.eta if begun else epoch.eta0
         cells = epoch.body.cells
         constrained = epoch.body.constrained[cells]
         body = Body(
@@ -129,22 +135,21 @@ class CompiledRun:
             horizon=learner.shape[0],
             n_actions=learner.shape[2],
         )
-        start = epoch.body.interior_point() if state.center is None else state.center
         counts = learner.in_epoch[cells]
         carried = Learner(
             x=start[cells],
-            dual=state.dual[cells],
+            dual=dual[cells],
             counts=counts,
             visits=counts.sum(axis=1),
-            scalars=np.array([state.eta, epoch.eta0, learner.sum_of_totals, learner.episode]),
-            counters=np.array([state.clipped, state.newton_steps, state.damped, 0]),
+            scalars=np.array([eta, epoch.eta0, learner.sum_of_totals, learner.episode]),
+            counters=np.array([tallies.clipped, tallies.newton_steps, tallies.damped, 0]),
         )
         self.work.sigma[:] = 1.0  # forget the last epoch's roots: the state alone decides
         inside = factorise(carried.x, body, self.work, np.zeros_like(carried.counters))
         self._check(DONE if inside else LEFT_THE_SET, learner.episode)
         if self.rules.dimension > 0:
             # At the start of an epoch to the centre first, as `IncreasingRateOMD` does.
-            targets = [carried.dual] if state.center is not None else [0.0 * carried.dual, carried.dual]
+            targets = [carried.dual] if begun else [0.0 * carried.dual, carried.dual]
             for target in targets:
                 self.work.target[:] = target
                 unused = np.zeros_like(carried.counters)
@@ -153,21 +158,23 @@ class CompiledRun:
         return body, carried
 
     def _store(self, carried: Learner, episode: int) -> None:
-        learner, state, cells = self.learner, self.learner.state, self.learner.epoch.body.cells
+        learner, cells = self.learner, self.learner.epoch.body.cells
 
         def table(values: NDArray[Any]) -> NDArray[Any]:
             whole = np.zeros(learner.shape, dtype=values.dtype)
             whole[cells] = values
             return whole
 
-        state.center, state.dual = table(carried.x), table(carried.dual)
-        state.round += episode - learner.episode
-        state.eta = float(carried.scalars[ETA])
-        state.clipped, state.newton_steps, state.damped = (int(n) for n in carried.counters[:3])
+        learner.state = OMDState(
+            center=table(carried.x),
+            dual=table(carried.dual),
+            eta=float(carried.scalars[ETA]),
+            round=episode - learner.epoch.first_episode + 1,
+        )
+        learner.tallies = Tallies(*(int(n) for n in carried.counters[:3]))
         learner.in_epoch = table(carried.counts)
         learner.sum_of_totals = float(carried.scalars[SUM_OF_TOTALS])
         learner.episode = episode
-        learner.forget_instance()
 
     def _check(self, status: int, episode: int) -> None:
         if status == LEFT_THE_SET:

@@ -1,1 +1,11 @@
-"""Learners: one file an algorithm, each the paper's lines in the paper's order."""
+"""Learners: one file an algorithm, each the paper's lines in the paper's order.
+
+What most runs need stands at the top, as `aggbandit.IncreasingRateOMD`; here are the records and helpers
+beside it.
+"""
+
+from aggbandit.learners.leader import losses_against_the_leader
+from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun
+from aggbandit.learners.optimal_design import OptimalDesign
+
+__all__ = ["MirrorDescentBound", "MirrorDescentRun", "OptimalDesign", "losses_against_the_leader"]

@@ -1,4 +1,4 @@
-"""What counting says about the dynamics: empirical rows, how far they may be off, and when an epoch ends.
+"""What counting says about the dynamics: empirical rows, and how far they may be off.
 
 Counts are tables N[h,s,a,s'] of integers; visits are N(h,s,a) = sum_s' N[h,s,a,s'].
 
@@ -13,16 +13,13 @@ from typing import Protocol
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import BoolArray, FloatArray, IntArray
+from aggbandit._arrays import FloatArray, IntArray
 
 __all__ = [
     "Confidence",
     "CorrectedConfidence",
     "TightConfidence",
     "empirical_dynamics",
-    "epoch_budget",
-    "epoch_over",
-    "most_epochs",
 ]
 
 
@@ -106,38 +103,3 @@ def empirical_dynamics(counts: IntArray) -> FloatArray:
     """
     visits = counts.sum(axis=-1, keepdims=True)
     return np.asarray(counts / np.maximum(visits, 1), dtype=np.float64)
-
-
-def epoch_over(in_epoch: IntArray, counts: IntArray) -> BoolArray:
-    """Which cells end the epoch: n_i(h,s,a) >= max(N_i(h,s,a), 1).
-
-    in_epoch: n_i, (H, S, A, S), counted since the epoch began; counts: N_i, (H, S, A, S), counted before.
-    Returns shape (H, S, A). Source: Algorithm 3, line 7.
-    """
-    return np.asarray(in_epoch.sum(axis=-1) >= np.maximum(counts.sum(axis=-1), 1), dtype=np.bool_)
-
-
-def epoch_budget(counts: IntArray, epsilon: FloatArray, initial_state: int = 0) -> float:
-    """What sum_k (z_hat_k·eps_i)² cannot exceed in this epoch: B_i = H sum over cells of max(N_i, 1) eps_i².
-
-    By Cauchy-Schwarz, and because a cell is visited at most max(N_i, 1) times before the epoch ends. Cells of
-    the first step other than the initial state's are never visited. With the printed eps it is at most
-    `theory.printed_B`.
-
-    counts: N_i, (H, S, A, S); epsilon: eps_i, (H, S, A); initial_state: s_1. Source: Lemma sumofepsilons.
-    """
-    terms = np.maximum(counts.sum(axis=-1), 1) * epsilon**2
-    return float(counts.shape[0] * (terms[0, initial_state].sum() + terms[1:].sum()))
-
-
-def most_epochs(n_states: int, n_actions: int, horizon: int, episodes: int) -> int:
-    """How many epochs there can be: cells (1 + log2 K) + 1, with A + (H-1)SA cells.
-
-    A cell ends an epoch at its first visit and then whenever its count has doubled; the last epoch may end
-    with the run. At most the printed 2HSA log K, plus one, from K = 7 on.
-
-    n_states S, n_actions A, horizon H, episodes K. Source: Section 3.3; Algorithm 3.
-    """
-    n_cells = n_actions + (horizon - 1) * n_states * n_actions
-    # floor(log2 K) is the number of binary digits minus one.
-    return n_cells * int(episodes).bit_length() + 1

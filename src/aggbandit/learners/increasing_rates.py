@@ -2,24 +2,92 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, check_finite, check_positive_int
+from aggbandit._arrays import (
+    FloatArray,
+    check_finite,
+    check_positive_int,
+    check_shape,
+    first,
+    place,
+    read_only,
+    real_array,
+    reduce_frozen,
+)
 from aggbandit.geometry.protocol import Barrier, Ellipsoid
 from aggbandit.learners.rates import ConstantRate, IncreasingRate, RateSchedule
+
+__all__ = ["IncreasingRateOMD", "IncreasingRateRound", "OMDState", "check_observation", "scrible"]
+
+# How far, relatively, rounding may carry a center off its slice.
+OFF_SLICE = 1e-8
+
+
+@dataclass(frozen=True, eq=False)
+class OMDState:
+    """Where Algorithm 2 is between two rounds: all that it needs to go on.
+
+    A value: its arrays are its own and read-only, and whoever holds it holds all there is.
+
+    Args:
+        center: x_t, in the shape of the barrier's points.
+        dual: in the same shape, the sum of rate times estimate so far; x_t minimizes `R(x) + dual . x`.
+        eta: the last rate, eta_{t-1}; the first one if nothing has been played.
+        round: t, from 1: the next one.
+
+    Raises:
+        ValueError: for an entry that is not finite, two shapes, a rate that is not positive and finite, a
+            round that is not a positive integer.
+
+    Source:
+        Algorithm 2, lines 2 and 7 to 10.
+    """
+
+    center: FloatArray
+    dual: FloatArray
+    eta: float
+    round: int = 1
+
+    __reduce__ = reduce_frozen
+
+    def __post_init__(self) -> None:
+        center, dual = (read_only(real_array(name, getattr(self, name))) for name in ("center", "dual"))
+        check_finite("center", center)
+        check_shape("dual", dual, center.shape, "the center's shape")
+        check_finite("dual", dual)
+        check_rate("eta", self.eta)
+        check_positive_int("round", self.round)
+        for name, value in (
+            ("center", center),
+            ("dual", dual),
+            ("eta", float(self.eta)),
+            ("round", int(self.round)),
+        ):
+            object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, slots=True)
 class IncreasingRateRound:
     """What happened in one round of Algorithm 2.
 
-    ``round`` t from 1; the rate ``eta`` and whether it was ``clipped``; the centre ``x`` and the sample
-    ``y``, in the shape of the barrier's points; the observed ``loss`` l·z_hat; ``z_hat_epsilon`` z_hat·eps;
-    the ``estimate`` l~ of the loss vector; the next centre ``next_x`` with the Newton ``decrement`` and
-    ``iterations`` that certify it, and how many of these were ``damped``.
+    Attributes:
+        round: t, from 1.
+        eta: the rate eta_t.
+        clipped: whether it met its clip.
+        x: the center x_t, in the shape of the barrier's points.
+        y: the sample y_t, in the same shape.
+        loss: the observed loss `l . z_hat`.
+        z_hat_epsilon: `z_hat . eps`.
+        estimate: l~, the estimate of the loss vector, in the shape of the barrier's points.
+        next_x: the next center x_{t+1}.
+        decrement: the Newton decrement that certifies it.
+        iterations: the Newton steps that it took.
+        damped: how many of these were damped.
     """
 
     round: int
@@ -35,25 +103,57 @@ class IncreasingRateRound:
     iterations: int
     damped: int
 
+    __reduce__ = reduce_frozen
+
 
 class IncreasingRateOMD:
     """Algorithm 2 against any barrier.
 
-    x_1 = argmin R;  y_t uniform on the surface of the Dikin ellipsoid at x_t, within the slice;
-    l~_t = n (l_t·z_hat_t - b) H_t (y_t - x_t);  1/eta_t = 1/eta_{t-1} - 2 n |z_hat_t·eps_t|;
-    x_{t+1} = argmin R(x) + (eta_1 l~_1 + ... + eta_t l~_t)·x.
+    In round t, with n the dimension::
 
-    The estimator's form H(y - x) equals the paper's H^{1/2} u when the set has an interior, and stays
-    unbiased on a slice. The step is the paper's, taken from the sum of all estimates, so that rounding does
-    not accumulate.
+        y_t uniform on the surface of the Dikin ellipsoid at x_t, within the slice
+        l~_t = n (l_t . z_hat_t - b) H_t (y_t - x_t)
+        1/eta_t = 1/eta_{t-1} - 2 n |z_hat_t . eps_t|
+        x_{t+1} = argmin R(x) + (eta_1 l~_1 + ... + eta_t l~_t) . x
 
-    ``barrier`` of the decision set; ``rounds`` T and ``loss_bound`` H; ``budget`` B bounding sum
-    (z_hat·eps)²; ``eta0`` the first rate, by default the theorem's; ``baseline`` b, known beforehand,
-    subtracted from every loss (0 in the paper); ``schedule`` how the rate goes on. A given ``eta0`` is
-    lowered to ``theory.eta0_cap`` where it exceeds that, and ``eta0_capped`` says so. ``budget`` only enters
-    through the theorem's rate.
+    from x_1 = argmin R. The estimator's form H(y - x) equals the paper's H^{1/2} u when the set has an
+    interior, and stays unbiased on a slice. The step is the paper's, taken from the sum of all estimates, so
+    that rounding does not accumulate.
 
-    Raises ``ValueError`` for values out of range. Source: Algorithm 2; Section 4.2.
+    Where it is between two rounds is the value `state`. It may be set to another one, of a run of the same
+    barrier: what was predicted is then forgotten.
+
+    Args:
+        barrier: of the decision set.
+        rounds: T.
+        loss_bound: H.
+        budget: B, bounding `sum_t (z_hat_t . eps_t)^2`; it only enters through the theorem's rate.
+        eta0: the first rate, by default the theorem's. It is lowered to `theory.eta0_cap` where it exceeds
+            that, and `eta0_capped` says so.
+        baseline: b, known beforehand, subtracted from every loss; 0 in the paper.
+        schedule: how the rate goes on, by default `IncreasingRate()`.
+        state: where to begin, by default at x_1 with the first rate.
+
+    Raises:
+        ValueError: for values out of range, or a state whose center is not strictly inside the set.
+
+    Source:
+        Algorithm 2; Section 4.2.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> rng = np.random.default_rng(0)
+        >>> triangle = ab.LogBarrier(ab.simplex(3))
+        >>> learner = ab.IncreasingRateOMD(triangle, rounds=500, loss_bound=1.0, eta0=0.05, baseline=0.5)
+        >>> loss = np.array([0.2, 0.5, 0.8])
+        >>> for _ in range(500):
+        ...     y = learner.predict(rng)
+        ...     record = learner.update(loss @ y, z_hat=y, epsilon=np.zeros(3))
+        >>> learner.state.round
+        501
+        >>> int(learner.center.argmax())
+        0
     """
 
     def __init__(
@@ -65,6 +165,8 @@ class IncreasingRateOMD:
         eta0: float | None = None,
         baseline: float = 0.0,
         schedule: RateSchedule | None = None,
+        *,
+        state: OMDState | None = None,
     ) -> None:
         check_positive_int("rounds", rounds)
         if not (budget >= 0 and np.isfinite(budget)):
@@ -81,88 +183,136 @@ class IncreasingRateOMD:
         wished = (
             theory.eta0(self.dimension, barrier.theta, self.loss_bound, rounds, budget, self.baseline)
             if eta0 is None
-            else float(eta0)
+            else eta0
         )
-        if not (wished > 0 and np.isfinite(wished)):
-            raise ValueError(f"eta0 = {eta0}; a learning rate must be positive and finite")
-        self.eta0 = min(wished, cap)
-        self.eta0_capped = wished > cap
-        self.eta = self.eta0
-        self.round = 1
-        self.center: FloatArray = barrier.analytic_center()
-        self.ellipsoid: Ellipsoid = barrier.dikin(self.center)
-        self._dual: FloatArray = np.zeros_like(self.center)
+        check_rate("eta0", wished)
+        self.eta0 = min(float(wished), cap)
+        self.eta0_capped = bool(wished > cap)
+        self._start: FloatArray = barrier.analytic_center()
+        self._begin(OMDState(self._start, np.zeros_like(self._start), self.eta0))
+        if state is not None:
+            self.state = state
+
+    def _begin(self, state: OMDState) -> None:
+        self._state = state
+        self._ellipsoid: Ellipsoid = self.barrier.dikin(state.center)
         self._y: FloatArray | None = None
 
     @property
+    def state(self) -> OMDState:
+        """Where it is between two rounds."""
+        return self._state
+
+    @state.setter
+    def state(self, state: OMDState) -> None:
+        if not isinstance(state, OMDState):
+            raise TypeError(f"state is {state!r}; it must be OMDState(center, dual, eta, round)")
+        self._check_center(state.center)
+        self._begin(state)
+
+    def _check_center(self, center: FloatArray) -> None:
+        """Raise ValueError unless `center` is strictly inside the set, on its slice."""
+        self.barrier.dikin(center)  # refuses a point of another shape, or outside the inequalities
+        away, ellipsoid = center - self._start, self.barrier.dikin(self._start)
+        # The u along the slice that minimizes -(H v) . u + u' H u / 2 is v itself, if v is along the slice.
+        off = np.abs(away - ellipsoid.newton_step(-ellipsoid.apply(away)))
+        if off.max() > OFF_SLICE * (1 + np.abs(center).max()):
+            where = first(off == off.max())
+            raise ValueError(
+                f"{place('center', where)} is {off[where]:.3g} off the slice of the set; "
+                f"at most {OFF_SLICE:g} is rounding"
+            )
+
+    @property
+    def center(self) -> FloatArray:
+        """x_t, in the shape of the barrier's points."""
+        return self._state.center
+
+    @property
     def dual(self) -> FloatArray:
-        """The sum of rate times estimate so far, whose minimiser with the barrier is the centre."""
-        return self._dual
+        """The sum of rate times estimate so far, whose minimizer with the barrier is the center."""
+        return self._state.dual
 
-    def resume(self, center: FloatArray, dual: FloatArray, eta: float, round: int) -> None:
-        """Go on from a recorded state: ``center``, ``dual``, last rate ``eta`` and next ``round``.
+    @property
+    def eta(self) -> float:
+        """The last rate, eta_{t-1}."""
+        return self._state.eta
 
-        Raises ``ValueError`` if the centre is not strictly inside the set, the dual has another shape or an
-        entry that is not finite, the rate is not positive, or the round is not; nothing has changed then.
-        """
-        if not (eta > 0 and np.isfinite(eta)):
-            raise ValueError(f"eta = {eta}; a learning rate must be positive and finite")
-        check_positive_int("round", round)
-        center, dual = np.array(center, dtype=np.float64), np.array(dual, dtype=np.float64)
-        if dual.shape != self.center.shape:
-            raise ValueError(f"dual has shape {dual.shape}; it must be {self.center.shape}")
-        check_finite("dual", dual)
-        self.ellipsoid = self.barrier.dikin(center)
-        self.center, self._dual, self.eta, self.round, self._y = center, dual, eta, round, None
+    @property
+    def round(self) -> int:
+        """t, the next round."""
+        return self._state.round
+
+    @property
+    def ellipsoid(self) -> Ellipsoid:
+        """The Dikin ellipsoid at the center."""
+        return self._ellipsoid
 
     def predict(self, rng: np.random.Generator) -> FloatArray:
-        """The point y_t to play, uniform on the Dikin ellipsoid at x_t, drawn with ``rng``; shape (d,).
+        """Choose y_t, uniform on the Dikin ellipsoid at x_t.
 
-        Source: Algorithm 2, lines 4 and 5.
+        Args:
+            rng: the source of all randomness.
+
+        Returns:
+            The point, in the shape of the barrier's points.
+
+        Source:
+            Algorithm 2, lines 4 and 5.
         """
-        self._y = self.ellipsoid.sample(rng)
+        self._y = self._ellipsoid.sample(rng)
         return self._y
 
     def update(self, loss_value: float, z_hat: FloatArray, epsilon: FloatArray) -> IncreasingRateRound:
-        """Learn from one round, and say what happened.
+        """Learn from one round.
 
-        ``loss_value`` l_t·z_hat_t in [0, H]; ``z_hat`` and ``epsilon`` >= 0, shape (d,). Raises
-        ``ValueError`` for values out of range or a schedule's rate that is not positive, ``RuntimeError``
-        when nothing was predicted; nothing has changed then. Source: Algorithm 2, lines 7 to 10.
+        Args:
+            loss_value: `l_t . z_hat_t`, in [0, H].
+            z_hat: what was played in the end, in the shape of the barrier's points.
+            epsilon: eps_t >= 0, in the same shape.
+
+        Returns:
+            What happened.
+
+        Raises:
+            ValueError: for values out of range, or a schedule's rate that is not positive; nothing has
+                changed then.
+            RuntimeError: when nothing was predicted.
+
+        Source:
+            Algorithm 2, lines 7 to 10.
         """
-        y = self._y
+        state, y = self._state, self._y
         if y is None:
-            raise RuntimeError(f"round {self.round}: update was called before predict")
-        z_hat, epsilon = check_observation(loss_value, z_hat, epsilon, self.center.shape, self.loss_bound)
-        x = self.center
+            raise RuntimeError(f"round {state.round}: update was called before predict")
+        x = state.center
+        z_hat, epsilon = check_observation(loss_value, z_hat, epsilon, x.shape, self.loss_bound)
         # Line 8. E[y - x] = 0, so any baseline known beforehand leaves the estimate's mean alone.
-        estimate = self.dimension * (loss_value - self.baseline) * self.ellipsoid.apply(y - x)
+        estimate = self.dimension * (loss_value - self.baseline) * self._ellipsoid.apply(y - x)
         # Line 9: the rate of this very round, which the proof pairs with this round's bias.
         z_hat_epsilon = float(np.vdot(z_hat, epsilon))
-        rate = self.schedule.next_rate(self.eta, self.eta0, self.dimension, abs(z_hat_epsilon))
-        if not (rate.eta > 0 and np.isfinite(rate.eta)):
+        rate = self.schedule.next_rate(state.eta, self.eta0, self.dimension, abs(z_hat_epsilon))
+        if not (rate.eta > 0 and math.isfinite(rate.eta)):
             raise ValueError(f"the schedule gave eta = {rate.eta}; it must be positive and finite")
         # Line 10, from the sum of all estimates.
-        dual = self._dual + rate.eta * estimate
+        dual = state.dual + rate.eta * estimate
         step = self.barrier.minimize(dual, x)
-        record = IncreasingRateRound(
-            round=self.round,
-            eta=rate.eta,
-            clipped=rate.clipped,
+        self._state = OMDState(step.x, dual, rate.eta, state.round + 1)
+        self._ellipsoid, self._y = step.dikin, None
+        return IncreasingRateRound(
+            round=state.round,
+            eta=self.eta,
+            clipped=bool(rate.clipped),
             x=x,
             y=y,
             loss=float(loss_value),
             z_hat_epsilon=z_hat_epsilon,
             estimate=estimate,
-            next_x=step.x,
+            next_x=self.center,
             decrement=step.decrement,
             iterations=step.iterations,
             damped=step.damped,
         )
-        self._dual, self._y = dual, None
-        self.eta, self.center, self.ellipsoid = rate.eta, step.x, step.dikin
-        self.round += 1
-        return record
 
 
 def scrible(
@@ -170,23 +320,66 @@ def scrible(
 ) -> IncreasingRateOMD:
     """SCRiBLe: Algorithm 2 when nobody moves the hand, that is, with budget 0 and one rate throughout.
 
-    eta = sqrt(theta log(HT) / (n² c² T)) unless ``eta0`` is given, c = max(b, H - b). ``barrier`` of the
-    decision set, ``rounds`` T, ``loss_bound`` H, ``baseline`` b. Raises ``ValueError`` for values out of
-    range. Source: Abernethy, Hazan and Rakhlin (2008); Algorithm 2 with B = 0.
+    `eta = sqrt(theta log(HT) / (n^2 c^2 T))` unless given, with `c = max(b, H - b)`.
+
+    Args:
+        barrier: of the decision set.
+        rounds: T.
+        loss_bound: H.
+        eta0: the rate.
+        baseline: b, subtracted from every loss.
+
+    Returns:
+        The learner.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Abernethy, Hazan and Rakhlin (2008); Algorithm 2 with B = 0.
     """
     return IncreasingRateOMD(
         barrier, rounds, loss_bound, budget=0.0, eta0=eta0, baseline=baseline, schedule=ConstantRate()
     )
 
 
+# --- checks -------------------------------------------------------------------------------------------------
+
+
+def check_rate(name: str, rate: float) -> None:
+    """Refuse what is no learning rate.
+
+    Args:
+        name: what the rate is called where it came in.
+        rate: a positive and finite number.
+
+    Raises:
+        ValueError: for anything else.
+    """
+    if not (rate > 0 and math.isfinite(rate)):
+        raise ValueError(f"{name} = {rate}; a learning rate must be positive and finite")
+
+
 def check_observation(
     loss_value: float, z_hat: FloatArray, epsilon: FloatArray, shape: tuple[int, ...], loss_bound: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Refuse an observation the protocol does not allow; return ``z_hat`` and ``epsilon`` as arrays.
+    """Refuse an observation that the protocol does not allow.
 
-    ``loss_value`` must be in [0, ``loss_bound``]; ``z_hat`` and ``epsilon`` finite and of the given
-    ``shape``, ``epsilon`` nonnegative. Raises ``ValueError`` naming the rule, the place and the value.
-    Source: the protocol of distorted linear bandits, steps 3 and 4.
+    Args:
+        loss_value: the observed loss, in [0, H].
+        z_hat: (d,) what was played in the end.
+        epsilon: (d,) the allowed distortion, nonnegative.
+        shape: that of both.
+        loss_bound: H.
+
+    Returns:
+        `z_hat` and `epsilon` as arrays.
+
+    Raises:
+        ValueError: naming the rule, the place and the value.
+
+    Source:
+        The protocol of distorted linear bandits, steps 3 and 4.
     """
     # A loss is a sum of products: it may leave [0, H] by rounding.
     slack = 1e-9 * loss_bound

@@ -2,14 +2,13 @@
 
 An epoch fixes what has been counted, and with it the set S_i of plausible occupancy measures and the
 perturbation eps_i. In it Algorithm 2 plays occupancy measures y_k; the policy of y_k is played in the world.
-The true occupancy measure of that policy is within |eps_i·y_k| of y_k: a distorted linear bandit.
+The true occupancy measure of that policy is within |eps_i . y_k| of y_k: a distorted linear bandit.
 
 Source: Section A, Algorithm 3.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
 from typing import Any
@@ -26,33 +25,27 @@ from aggbandit._arrays import (
     check_positive_int,
     check_shape,
     check_state,
+    first,
+    integer_array,
+    real_array,
 )
 from aggbandit.feedback import AggregateFeedback
-from aggbandit.geometry.occupancy_barrier import OccupancyBarrier, OccupancyDikin
+from aggbandit.geometry.occupancy_barrier import OccupancyBarrier
 from aggbandit.geometry.occupancy_set import OccupancySet
-from aggbandit.learners.confidence import (
-    Confidence,
-    CorrectedConfidence,
-    empirical_dynamics,
-    epoch_budget,
-    epoch_over,
+from aggbandit.learners.confidence import Confidence, CorrectedConfidence, empirical_dynamics
+from aggbandit.learners.epochs import Epoch, EpochSummary, epoch_budget, epoch_over, restart
+from aggbandit.learners.increasing_rates import (
+    IncreasingRateOMD,
+    IncreasingRateRound,
+    OMDState,
+    check_observation,
+    check_rate,
 )
-from aggbandit.learners.increasing_rates import IncreasingRateOMD, IncreasingRateRound, check_observation
 from aggbandit.learners.rates import Rates
 from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.occupancy import policy_of
 
-__all__ = [
-    "AggregateFeedbackLearner",
-    "Epoch",
-    "EpochSummary",
-    "RunningMean",
-    "carry",
-    "restart",
-]
-
-
-# --- baselines, and what happens between epochs ------------------------------------------------------------
+__all__ = ["AggregateFeedbackLearner", "RunningMean", "Tallies"]
 
 
 @dataclass(frozen=True)
@@ -63,82 +56,16 @@ class RunningMean:
     """
 
 
-def restart(dual: FloatArray) -> FloatArray:
-    """Every epoch starts at the centre, as in the paper: the sum of estimates `dual` is forgotten."""
-    return np.zeros_like(dual)
-
-
-def carry(dual: FloatArray) -> FloatArray:
-    """An epoch goes on, in its new set, from the sum of estimates `dual` of the last one; no theorem."""
-    return dual
-
-
-# --- the algorithm ------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Epoch:
-    """What is fixed during an epoch.
-
-    index:         i, counted from 1
-    first_episode: k_i, counted from 0
-    counts:        N_i, (H, S, A, S), what was counted before
-    body:          the set S_i
-    epsilon:       eps_i, (H, S, A)
-    budget:        B_i, what sum_k (z_hat_k·eps_i)² cannot exceed
-    theta:         the parameter of the barrier of S_i
-    eta0:          the first rate; eta0_capped: was it lowered to `theory.eta0_cap`?
-
-    Source: Algorithm 3, lines 3-5.
-    """
-
-    index: int
-    first_episode: int
-    counts: IntArray
-    body: OccupancySet
-    epsilon: FloatArray
-    budget: float
-    theta: float
-    eta0: float
-    eta0_capped: bool
-
-
 @dataclass(frozen=True)
-class EpochSummary:
-    """What happened in an epoch.
+class Tallies:
+    """What is counted since the epoch began, and nothing depends on.
 
-    index:         i, counted from 1
-    first_episode: k_i, counted from 0
-    episodes:      played in it
-    constrained:   cells whose L1 constraint excludes something
-    eta0:          the first rate; eta0_capped: was it lowered to `theory.eta0_cap`?
-    clipped:       episodes whose rate met the clip
-    newton_steps:  taken in all mirror steps; damped: how many of them were damped
+    Args:
+        clipped: episodes whose rate met the clip.
+        newton_steps: taken in all mirror steps.
+        damped: how many of these were damped.
     """
 
-    index: int
-    first_episode: int
-    episodes: int
-    constrained: int
-    eta0: float
-    eta0_capped: bool
-    clipped: int
-    newton_steps: int
-    damped: int
-
-
-@dataclass
-class BanditState:
-    """Where Algorithm 2 is in the current epoch; `center` is None before its first prediction.
-
-    dual: the sum of rate times estimate, (H, S, A, S); eta: the last rate; round: from 1; clipped,
-    newton_steps and damped: counted since the epoch began.
-    """
-
-    dual: FloatArray
-    eta: float
-    center: FloatArray | None = None
-    round: int = 1
     clipped: int = 0
     newton_steps: int = 0
     damped: int = 0
@@ -147,15 +74,24 @@ class BanditState:
 class AggregateFeedbackLearner:
     """Algorithm 3, with Algorithm 2 inside: it sees trajectories and totals, and no dynamics.
 
-    n_states, n_actions, horizon, episodes: S, A, H, K
-    rates:          `theorem_rates()` or `tuned_rates(scale)`; there is no default, since they differ so much
-    confidence:     `CorrectedConfidence()` (the default) or `TightConfidence()`
-    between_epochs: `restart` (the paper) or `carry` (outside the theorem)
-    baseline:       what is subtracted from every total: a number in [0, H] (0 in the paper), `RunningMean()`
-    initial_state:  s_1
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+        rates: `theorem_rates()` or `tuned_rates(scale)`; there is no default, since they differ so much.
+        confidence: `CorrectedConfidence()` (the default) or `TightConfidence()`.
+        between_epochs: `epochs.restart` (the paper) or `epochs.carry` (outside the theorem).
+        baseline: what is subtracted from every total: a number in [0, H] (0 in the paper), or
+            `RunningMean()`.
+        initial_state: s_1.
 
-    Raises ValueError for sizes that are not positive integers, a state or a baseline out of range, a first
-    rate that is not positive, radii or perturbations that are none. Source: Section A, Algorithm 3.
+    Raises:
+        ValueError: for sizes that are not positive integers, a state or a baseline out of range, a first rate
+            that is not positive, radii or perturbations that are none.
+
+    Source:
+        Section A, Algorithm 3.
     """
 
     feedback = AggregateFeedback
@@ -173,12 +109,8 @@ class AggregateFeedbackLearner:
         baseline: float | RunningMean = 0.0,
         initial_state: int = 0,
     ) -> None:
-        for name, value in (
-            ("n_states", n_states),
-            ("n_actions", n_actions),
-            ("horizon", horizon),
-            ("episodes", episodes),
-        ):
+        sizes = {"n_states": n_states, "n_actions": n_actions, "horizon": horizon, "episodes": episodes}
+        for name, value in sizes.items():
             check_positive_int(name, value)
         check_state("initial_state", initial_state, n_states)
         if not isinstance(baseline, RunningMean) and not 0 <= baseline <= horizon:
@@ -192,15 +124,15 @@ class AggregateFeedbackLearner:
         self.baseline = baseline
         self.episode = 0  # how many have been played
         self.sum_of_totals = 0.0
-        self.finished_epochs: list[EpochSummary] = []
+        self.finished_epochs: tuple[EpochSummary, ...] = ()
         # Line 1.
-        self._dual = np.zeros(self.shape)
-        self._begin_epoch(1, np.zeros(self.shape, dtype=np.int64))
+        counts = np.zeros(self.shape, dtype=np.int64)
+        self._begin(self._epoch(1, 0, counts, np.zeros(self.shape)))
 
     # Algorithm 3, a part at a time.
 
-    def _begin_epoch(self, index: int, counts: IntArray) -> None:
-        """Lines 3-6: the set S_i, eps_i, and an instance of Algorithm 2 for them."""
+    def _epoch(self, index: int, first_episode: int, counts: IntArray, dual: FloatArray) -> Epoch:
+        """Lines 3-6: the set S_i, eps_i, and what Algorithm 2 needs to begin on them at `dual`."""
         horizon = self.shape[0]
         P_hat = empirical_dynamics(counts)
         epsilon = self.confidence.epsilon(counts, self.episodes)
@@ -214,48 +146,59 @@ class AggregateFeedbackLearner:
         if barrier.dimension > 0:
             wished = self.rates.eta0(barrier.dimension, barrier.theta, float(horizon), self.episodes, budget)
             cap = theory.eta0_cap(barrier.dimension, float(horizon), self._constant_baseline())
-            if not (wished > 0 and math.isfinite(wished)):
-                raise ValueError(f"eta0 = {wished}; a learning rate must be positive and finite")
-        dual = self.between_epochs(self._dual)
-        check_shape("between_epochs(dual)", dual, self.shape, "(H, S, A, S)")
-        check_finite("between_epochs(dual)", dual)
-        self.epoch = Epoch(
+            check_rate("eta0", wished)
+        return Epoch(
             index=index,
-            first_episode=self.episode,
+            first_episode=first_episode,
             counts=counts,
             body=body,
             epsilon=epsilon,
             budget=budget,
             theta=barrier.theta,
-            eta0=min(wished, cap),
-            eta0_capped=wished > cap,
+            eta0=float(min(wished, cap)),
+            eta0_capped=bool(wished > cap),
+            dual=dual,
         )
+
+    def _begin(self, epoch: Epoch) -> None:
+        self.epoch = epoch
         self.in_epoch = np.zeros(self.shape, dtype=np.int64)
-        self.state = BanditState(dual=dual, eta=self.epoch.eta0)
-        self._barrier = barrier
+        self.tallies = Tallies()
+        self._barrier = OccupancyBarrier(epoch.body)
+        self._state: OMDState | None = None
         self._bandit: IncreasingRateOMD | None = None
 
     def policy(self, rng: np.random.Generator) -> FloatArray:
         """Lines 8 and 9: predict an occupancy measure y_k in S_i, and play its policy.
 
-        rng: the source of randomness; `OccupancyDikin.sample` says what is drawn. Returns shape (H, S, A).
-        Raises RuntimeError when all K episodes have been played: radii and rates were made for K.
+        Args:
+            rng: the source of all randomness; `OccupancyDikin.sample` says what is drawn.
+
+        Returns:
+            (H, S, A) the policy.
+
+        Raises:
+            RuntimeError: when all K episodes have been played: radii and rates were made for K.
         """
         self.check_episodes(1)
         if self._barrier.dimension == 0:
-            return policy_of(self._lonely_dikin.sample(rng))
-        if self._bandit is None:
-            self._bandit = self._instance()
-        y = self._bandit.predict(rng)
-        return policy_of(y)
+            return policy_of(self._barrier.dikin(self.state.center).sample(rng))
+        self._bandit = self._instance()
+        return policy_of(self._bandit.predict(rng))
 
     def observe(self, feedback: AggregateFeedback) -> IncreasingRateRound | None:
         """Lines 10-14: feed Algorithm 2, count, and end the epoch when a count has doubled.
 
-        feedback: the trajectory and its total loss. Returns the round of Algorithm 2 (None if S = A = 1,
-        where there is nothing to learn). Raises ValueError, before anything changes, for a total outside
-        [0, H], or a trajectory of another shape or from another state than s_1; RuntimeError when no policy
-        was asked for.
+        Args:
+            feedback: the trajectory and its total loss.
+
+        Returns:
+            The round of Algorithm 2; None if S = A = 1, where there is nothing to learn.
+
+        Raises:
+            ValueError: before anything changes, for a total outside [0, H], or a trajectory of another shape
+                or from another state than s_1.
+            RuntimeError: when no policy was asked for.
         """
         trajectory, total = feedback.trajectory, feedback.total
         if trajectory.shape != self.shape:
@@ -277,7 +220,12 @@ class AggregateFeedbackLearner:
                 raise RuntimeError(f"episode {self.episode}: observe was called before policy")
             self._bandit.baseline = self.next_baseline()
             played = self._bandit.update(total, z_hat, epsilon)
-            self._record(played)
+            self._state = self._bandit.state
+            self.tallies = Tallies(
+                clipped=self.tallies.clipped + played.clipped,
+                newton_steps=self.tallies.newton_steps + played.iterations,
+                damped=self.tallies.damped + played.damped,
+            )
         # Line 12.
         self.episode += 1
         self.sum_of_totals += total
@@ -287,47 +235,54 @@ class AggregateFeedbackLearner:
         return played
 
     def end_epoch(self) -> None:
-        """Line 14: N_{i+1} = N_i + n_i, and the next epoch begins."""
-        self.finished_epochs.append(self._summary())
-        self._dual = self.state.dual
-        self._begin_epoch(self.epoch.index + 1, self.epoch.counts + self.in_epoch)
+        """Line 14: `N_{i+1} = N_i + n_i`, and the next epoch begins."""
+        dual = self.between_epochs(self.epoch.dual if self._state is None else self._state.dual)
+        check_shape("between_epochs(dual)", dual, self.shape, "(H, S, A, S)")
+        check_finite("between_epochs(dual)", dual)
+        summary = self._summary()
+        epoch = self._epoch(self.epoch.index + 1, self.episode, self.epoch.counts + self.in_epoch, dual)
+        self.finished_epochs = (*self.finished_epochs, summary)
+        self._begin(epoch)
 
     # Algorithm 2 inside.
 
+    @property
+    def begun(self) -> bool:
+        """Whether Algorithm 2 has its first point of this epoch; finding it takes a while."""
+        return self._state is not None
+
+    @property
+    def state(self) -> OMDState:
+        """Where Algorithm 2 is in this epoch; it may be set, by an engine say."""
+        if self._state is None:
+            self._state = self._first_state()
+        return self._state
+
+    @state.setter
+    def state(self, state: OMDState) -> None:
+        self._state, self._bandit = state, None
+
+    def _first_state(self) -> OMDState:
+        """Lines 5 and 6: the point of the new set that minimizes `R(x) + dual . x`."""
+        dual, start = self.epoch.dual, self.epoch.body.interior_point()
+        if self._barrier.dimension > 0:
+            center = self._barrier.analytic_center()
+            start = self._barrier.minimize(dual, center).x
+        return OMDState(start, dual, self.epoch.eta0)
+
     def _instance(self) -> IncreasingRateOMD:
-        """Algorithm 2 on S_i, at the start of the epoch or where `state` says it was."""
-        epoch, state = self.epoch, self.state
-        bandit = IncreasingRateOMD(
+        """Algorithm 2 on S_i, where `state` says it is."""
+        if self._bandit is not None:
+            return self._bandit
+        return IncreasingRateOMD(
             self._barrier,
             self.episodes,
             float(self.shape[0]),
-            eta0=epoch.eta0,
+            eta0=self.epoch.eta0,
             baseline=self._constant_baseline(),
             schedule=self.rates.schedule,
+            state=self.state,
         )
-        center = state.center
-        if center is None:
-            center = self._barrier.minimize(state.dual, bandit.center).x
-        bandit.resume(center, state.dual, state.eta, state.round)
-        return bandit
-
-    def forget_instance(self) -> None:
-        """Let the next prediction make its instance of Algorithm 2 from `state`, changed from outside."""
-        self._bandit = None
-
-    def _record(self, played: IncreasingRateRound) -> None:
-        assert self._bandit is not None
-        state = self.state
-        state.dual, state.eta, state.center = self._bandit.dual, played.eta, played.next_x
-        state.round = played.round + 1
-        state.clipped += played.clipped
-        state.newton_steps += played.iterations
-        state.damped += played.damped
-
-    @property
-    def _lonely_dikin(self) -> OccupancyDikin:
-        """The ellipsoid of the only point there is, when S = A = 1."""
-        return self._barrier.dikin(self.epoch.body.interior_point())
 
     def _constant_baseline(self) -> float:
         return 0.0 if isinstance(self.baseline, RunningMean) else float(self.baseline)
@@ -339,7 +294,7 @@ class AggregateFeedbackLearner:
         return self.sum_of_totals / self.episode if self.episode else self.shape[0] / 2
 
     def _summary(self) -> EpochSummary:
-        epoch, state = self.epoch, self.state
+        epoch, tallies = self.epoch, self.tallies
         return EpochSummary(
             index=epoch.index,
             first_episode=epoch.first_episode,
@@ -347,9 +302,9 @@ class AggregateFeedbackLearner:
             constrained=int(epoch.body.constrained[epoch.body.cells].sum()),
             eta0=epoch.eta0,
             eta0_capped=epoch.eta0_capped,
-            clipped=state.clipped,
-            newton_steps=state.newton_steps,
-            damped=state.damped,
+            clipped=tallies.clipped,
+            newton_steps=tallies.newton_steps,
+            damped=tallies.damped,
         )
 
     def check_world(self, mdp: FiniteHorizonMDP) -> None:
@@ -394,37 +349,38 @@ class AggregateFeedbackLearner:
         )
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
-        """The whole state, as arrays; `restore` is its inverse."""
-        epoch, state = self.epoch, self.state
-        center = np.zeros((0,)) if state.center is None else state.center
+        """The whole state; `restore` is its inverse.
+
+        Returns:
+            Copies: nothing is shared with the learner.
+        """
+        epoch, tallies, state = self.epoch, self.tallies, self._state
+        nothing = np.zeros(0)
         return {
             "arguments": np.array(self.arguments),
-            "counts": epoch.counts,
+            "counts": epoch.counts.copy(),
             "in_epoch": self.in_epoch.copy(),
-            "center": center,
-            "dual": state.dual,
-            "scalars": np.array([state.eta, self.sum_of_totals]),
+            "first_dual": epoch.dual.copy(),
+            "center": nothing if state is None else state.center.copy(),
+            "dual": nothing if state is None else state.dual.copy(),
+            "scalars": np.array([epoch.eta0 if state is None else state.eta, self.sum_of_totals]),
             "counters": np.array(
-                [
-                    self.episode,
-                    epoch.index,
-                    epoch.first_episode,
-                    state.round,
-                    state.clipped,
-                    state.newton_steps,
-                    state.damped,
-                ]
+                [self.episode, epoch.first_episode, tallies.clipped, tallies.newton_steps, tallies.damped]
             ),
-            "finished": np.array([astuple(e) for e in self.finished_epochs]).reshape(
+            "finished": np.array([astuple(e) for e in self.finished_epochs], dtype=np.float64).reshape(
                 -1, len(fields(EpochSummary))
             ),
         }
 
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
-        """Go to the state that `snapshot` describes.
+        """Go to the state that a snapshot describes.
 
-        Raises ValueError, before anything changes, if it is of a learner made with other arguments, or if
-        something is missing.
+        Args:
+            snapshot: what `snapshot` returned, of a learner made with the same arguments; it is only read.
+
+        Raises:
+            ValueError: before anything changes, if it is of a learner made with other arguments, if something
+                is missing, or if it cannot be the state of any run.
         """
         missing = self.snapshot().keys() - snapshot.keys()
         if missing:
@@ -433,14 +389,71 @@ class AggregateFeedbackLearner:
             raise ValueError(
                 f"the state is of a learner with {snapshot['arguments']}; this one has {self.arguments}"
             )
-        episode, index, first, round, clipped, newton_steps, damped = (int(n) for n in snapshot["counters"])
-        self.episode = first
-        self._begin_epoch(index, np.array(snapshot["counts"], dtype=np.int64))
-        self.episode, self.in_epoch = episode, np.array(snapshot["in_epoch"], dtype=np.int64)
-        eta, self.sum_of_totals = (float(value) for value in snapshot["scalars"])
-        center = snapshot["center"] if snapshot["center"].size else None
-        self.state = BanditState(snapshot["dual"], eta, center, round, clipped, newton_steps, damped)
-        self.finished_epochs = [_summary_of(row) for row in snapshot["finished"].tolist()]
+        episode, began, *counted = self._counters(snapshot["counters"])
+        eta, sum_of_totals = self._scalars(snapshot["scalars"], episode)
+        finished = _finished(snapshot["finished"], began)
+        counts = self._counts("counts", snapshot["counts"], began)
+        in_epoch = self._counts("in_epoch", snapshot["in_epoch"], episode - began)
+        if epoch_over(in_epoch, counts).any():
+            raise ValueError("in_epoch has counts at which the epoch would have ended")
+        first_dual = np.array(real_array("first_dual", snapshot["first_dual"]))
+        check_shape("first_dual", first_dual, self.shape, "(H, S, A, S)")
+        check_finite("first_dual", first_dual)
+        epoch = self._epoch(len(finished) + 1, began, counts, first_dual)
+        state = None
+        if np.size(snapshot["center"]):
+            state = OMDState(snapshot["center"], snapshot["dual"], eta, episode - began + 1)
+            epoch.body.check(state.center)
+            OccupancyBarrier(epoch.body).dikin(state.center)
+        elif episode != began:
+            raise ValueError(f"the center is missing after {episode - began} episodes of the epoch")
+        self._begin(epoch)
+        self.in_epoch, self.tallies, self._state = in_epoch, Tallies(*counted), state
+        self.episode, self.sum_of_totals, self.finished_epochs = episode, sum_of_totals, finished
+
+    def _counters(self, values: NDArray[Any]) -> list[int]:
+        """Episodes, the epoch's first one and its tallies, once they do not contradict one another."""
+        counters = integer_array("counters", values)
+        check_shape("counters", counters, (5,), "one a counter")
+        episode, began, clipped, newton_steps, damped = counters.tolist()
+        if not (0 <= began <= episode <= self.episodes):
+            raise ValueError(f"an epoch from {began}, after {episode} of {self.episodes} episodes, cannot be")
+        if not (0 <= clipped <= episode - began and 0 <= damped <= newton_steps):
+            raise ValueError(
+                f"{clipped} rates clipped in {episode - began} episodes, {damped} of {newton_steps} Newton "
+                "steps damped: that cannot be"
+            )
+        return [episode, began, clipped, newton_steps, damped]
+
+    def _scalars(self, values: NDArray[Any], episode: int) -> tuple[float, float]:
+        """The last rate and the sum of totals, once they can be that."""
+        scalars = real_array("scalars", values)
+        check_shape("scalars", scalars, (2,), "rate and sum")
+        eta, total = scalars.tolist()
+        check_rate("eta", eta)
+        if not -1e-9 <= total <= self.shape[0] * episode * (1 + 1e-9):
+            raise ValueError(f"sum_of_totals is {total}; it must lie in [0, {self.shape[0] * episode}]")
+        return eta, total
+
+    def _counts(self, name: str, values: NDArray[Any], episodes: int) -> IntArray:
+        """A table of counts, once it is the sum of so many trajectories from s_1."""
+        counts: IntArray = np.array(integer_array(name, values))
+        check_shape(name, counts, self.shape, "(H, S, A, S)")
+        check_nonnegative(name, counts.astype(np.float64), "a count")
+        leaving, arriving = counts.sum(axis=(2, 3)), counts.sum(axis=(1, 2))
+        if leaving[0].sum() != episodes or leaving[0, self.initial_state] != episodes:
+            raise ValueError(
+                f"{name} has {leaving[0].sum()} visits in the first step; {episodes} episodes began in "
+                f"state {self.initial_state}"
+            )
+        broken = leaving[1:] != arriving[:-1]
+        if broken.any():
+            h, s = first(broken)
+            raise ValueError(
+                f"{name} has {leaving[h + 1, s]} visits of state {s} in step {h + 1} (counted from 0), and "
+                f"{arriving[h, s]} arrivals"
+            )
+        return counts
 
     @property
     def epochs(self) -> tuple[EpochSummary, ...]:
@@ -448,9 +461,25 @@ class AggregateFeedbackLearner:
         return (*self.finished_epochs, self._summary())
 
 
-def _summary_of(row: list[float]) -> EpochSummary:
-    """An `EpochSummary` from its entries as floats."""
-    kinds = {"int": int, "float": float, "bool": bool}
-    return EpochSummary(
-        *(kinds[str(f.type)](value) for f, value in zip(fields(EpochSummary), row, strict=True))
+def _finished(rows: NDArray[Any], first_episode: int) -> tuple[EpochSummary, ...]:
+    """The summaries of all epochs before the one that began with `first_episode`, from their entries."""
+    kinds = [{"int": int, "float": float, "bool": bool}[str(field.type)] for field in fields(EpochSummary)]
+    table = real_array("finished", rows)
+    check_shape("finished", table, (len(table), len(kinds)), "(epochs, fields)")
+    check_finite("finished", table)
+    finished = tuple(
+        EpochSummary(*(kind(value) for kind, value in zip(kinds, row, strict=True))) for row in table.tolist()
     )
+    expected = 0
+    for number, epoch in enumerate(finished, start=1):
+        if (epoch.index, epoch.first_episode) != (number, expected) or epoch.episodes < 1:
+            raise ValueError(
+                f"finished[{number - 1}] is epoch {epoch.index} from episode {epoch.first_episode} with "
+                f"{epoch.episodes} episodes; expected epoch {number} from {expected}"
+            )
+        expected += epoch.episodes
+    if expected != first_episode:
+        raise ValueError(
+            f"the finished epochs have {expected} episodes; this one began after {first_episode}"
+        )
+    return finished

@@ -105,9 +105,8 @@ def probability_rows(name: str, values: ArrayLike) -> FloatArray:
     if not coarse:
         check_rows(name, array)
         return array
-    once = _once(array)
-    check_rows(name, once, tolerance=ROW_SUM_ULPS * float(np.finfo(given.dtype).eps))
-    return _as_often(once / once.sum(axis=-1, keepdims=True), array.shape)
+    check_rows(name, array, tolerance=ROW_SUM_ULPS * float(np.finfo(given.dtype).eps))
+    return _as_often(_once(array) / _row_sums(array)[..., None], array.shape)
 
 
 def read_only(values: ArrayLike) -> FloatArray:
@@ -230,8 +229,9 @@ def _all_real(array: NDArray[Any]) -> bool:
 
 def _once(array: NDArray[Any]) -> NDArray[Any]:
     """A view without the repetitions: length one along every axis on which the entries are only repeated."""
-    once = (slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)
-    return array[(..., *once)]  # the dots keep an array without axes an array
+    if 0 not in array.strides:
+        return array
+    return array[tuple(slice(0, 1) if stride == 0 else slice(None) for stride in array.strides)]
 
 
 def _as_often(once: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
@@ -291,11 +291,11 @@ def check_rows(name: str, array: FloatArray, *, tolerance: float = ROW_SUM_TOLER
 
     `tolerance` is how far their sums may be from one.
     """
+    if not array.ndim:
+        raise ValueError(f"{name} is a single number; expected rows of probabilities")
     check_finite(name, array)
     check_nonnegative(name, array, "a probability")
-    repeated = array.shape[-1] if array.ndim and array.strides[-1] == 0 else 1
-    array = _once(array)
-    sums = array.sum(axis=-1) * repeated
+    sums = _row_sums(array)
     bad = np.abs(sums - 1.0) > tolerance
     if bad.any():
         where = first(bad)
@@ -308,6 +308,12 @@ def check_rows(name: str, array: FloatArray, *, tolerance: float = ROW_SUM_TOLER
             else ""
         )
         raise ValueError(f"{place(name, where)} sums to {sums[where]:.12g}; each row must sum to one{remedy}")
+
+
+def _row_sums(array: FloatArray) -> FloatArray:
+    """The sums along the last axis, of what `_once` keeps of the others."""
+    times = array.shape[-1] if array.strides[-1] == 0 else 1
+    return np.asarray(_once(array).sum(axis=-1) * times)
 
 
 def check_unit_interval(name: str, array: FloatArray) -> None:

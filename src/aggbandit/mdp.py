@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -332,7 +333,7 @@ class FiniteHorizonMDP:
                    [0.05, 0.25, 0.2 ]])
         """
         pi = self.check_policy(policy)
-        check_memory(f"an occupancy measure of shape {self.shape}", 8.0 * np.prod(self.shape, dtype=float))
+        check_memory(f"an occupancy measure of shape {self.shape}", 8.0 * prod(self.shape))
         x = np.empty(self.shape)
         mass = np.zeros(self.n_states)
         mass[self.initial_state] = 1.0

@@ -80,6 +80,10 @@ def test_repeated_rows_are_summed_as_often_as_they_stand_there():
     check_rows("p", np.broadcast_to(0.25, (3, 4)))
     with pytest.raises(ValueError, match=r"p\[0\] sums to 1\.25"):
         check_rows("p", np.broadcast_to(0.25, (3, 5)))
+    with pytest.raises(ValueError, match="p is a single number; expected rows of probabilities"):
+        probability_rows("p", 1.0)
+    thirds = probability_rows("p", np.broadcast_to(np.float32(1 / 3), (7, 3)))
+    np.testing.assert_array_equal(thirds, np.full((7, 3), 1 / 3))
 
 
 def test_repetitions_are_neither_copied_out_nor_checked_one_by_one():

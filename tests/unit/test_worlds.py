@@ -116,6 +116,16 @@ def test_worlds_name_what_does_not_fit():
         ab.worlds.RewardScale(1.0, 1.0)
 
 
+def test_the_losses_of_a_world_are_spread():
+    mdp = ab.night_driver().mdp
+    toll = [[0.0, 0.5]] * 3
+    world = ab.World("x", "y", mdp, toll, tuple("abc"), ["keep", "turn"], {"late": np.ones((3, 3, 2)) / 4})
+    np.testing.assert_array_equal(world.loss[..., 1, :], 0.5)
+    np.testing.assert_array_equal(world.other_losses["late"], np.full(mdp.shape, 0.25))
+    assert world.loss.strides[0] == 0
+    assert world.action_names == ("keep", "turn")
+
+
 def value_iteration(env, horizon: int) -> float:
     """The best expected return within the horizon, straight from the environment's own table."""
     table, start = env.unwrapped.P, env.unwrapped.initial_state_distrib

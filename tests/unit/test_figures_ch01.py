@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -85,4 +84,3 @@ def test_pictures_have_the_width_of_the_house() -> None:
     ]
     for figure in pictures:
         assert figure.get_figwidth() == style.WIDTH
-        plt.close(figure)

@@ -1,6 +1,5 @@
 """What the drawings of chapters 3 and 4 show is what the text says: curves are measured on the axes."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -9,12 +8,6 @@ from aggbandit.figures.chapters import ch03, ch04
 
 FIELD = Polytope([[-1, 0], [0, -1], [1, 3], [-1, 2]], [0, 0, 6, 2])
 CORNER = np.array([6.0, 0.0])
-
-
-@pytest.fixture(autouse=True)
-def close_figures():
-    yield
-    plt.close("all")
 
 
 def the_line(ax, color):
@@ -34,6 +27,15 @@ def test_the_curve_of_divergence_is_the_divergence(share):
     unit = (CORNER - start) / barrier.dikin(point).norm(CORNER - start)
     for i in range(5, len(d) - 5, 60):
         assert divergence[i] == pytest.approx(barrier.bregman(point + d[i] * unit, point), rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("angle", np.linspace(0.1, 3.0, 7))
+def test_no_point_of_a_grid_is_inside_by_rounding_alone(angle):
+    turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
+    normals = np.array([[1, 0], [0, 1], [-1, 0], [0, -1]]) @ turn.T
+    for body in (FIELD, Polytope(normals, np.full(4, 1 / 3)), Polytope(normals, np.full(4, 1e-6))):
+        _, _, slacks = ch03._inside(body, 41)
+        assert np.nanmin(slacks) > 1e-10 * np.nanmax(slacks)
 
 
 def test_on_the_wall_there_is_no_curve_and_the_frame_keeps_its_size():

@@ -1,6 +1,5 @@
 """What the pictures of chapter 7 and of the appendix compute before they draw."""
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
@@ -11,12 +10,6 @@ from aggbandit.figures.chapters import appendix, ch07
 @pytest.fixture
 def habits():
     return np.random.default_rng(0).dirichlet(np.ones(3), size=6)
-
-
-@pytest.fixture(autouse=True)
-def no_figure_left_open():
-    yield
-    plt.close("all")
 
 
 def test_width_is_the_term_the_learner_takes_off(habits):
@@ -53,7 +46,6 @@ def test_dual_norms_are_attained_on_the_ball(norm):
     for loss in rng.normal(size=(20, 2)):
         size, step = appendix.norm_and_dual(norm, loss)
         ball = appendix.dual_pair(norm, 30).axes[0].patches[0].get_xy()
-        plt.close("all")
         assert size == pytest.approx(loss @ step)
         assert (ball @ loss).max() == pytest.approx(size, rel=2e-4)
 

@@ -1,5 +1,7 @@
 """What the pictures of chapter 11 compute: a barrier of one lifted wall, and frames of one size."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime, minimize_scalar
@@ -49,19 +51,50 @@ def test_the_shadow_stays_inside_and_is_that_of_the_minimised_barrier_at_its_low
         assert 1 / curvature == pytest.approx(shadow, rel=1e-3)
 
 
-def test_frames_of_a_moving_figure_have_one_size():
-    distances = 10.0 ** -np.arange(1, 4)
-    sizes = {name: np.array([1e2, 1e4, 1e6]) for name in ("diagonal", "second", "third")}
-    errors = {name: np.array([1e-14, 1e-12, 1e-10]) for name in ("first", "second")}
+DISTANCES = 10.0 ** -np.arange(1, 4)
+SIZES = {name: np.array([1e2, 1e4, 1e6]) for name in ("diagonal", "second", "third")}
+ERRORS = {name: np.array([1e-14, 1e-12, 1e-10]) for name in ("first", "second")}
 
-    def count(S):
-        return {"dense": S**6, "blocks": S**4, "rank three": S**3}
 
-    for frames in (
-        [ch11.shadow(0.5, 0.6), ch11.shadow(0.95, 0.99)],
-        [ch11.costs(count), ch11.costs(count, mark=10)],
-        [ch11.digits(distances, sizes, errors, here) for here in range(3)],
-        [ch11.sampler([0, 10], np.array([0.0, 0.5]), np.array([1.0, 2.0]))],
-        [ch11.matrices({"one": np.eye(3), "two": np.ones((2, 2))})],
-    ):
-        assert len({tuple(figure.get_size_inches()) for figure in frames}) == 1
+@pytest.mark.parametrize(
+    "frames",
+    [
+        lambda: [ch11.shadow(0.5, 0.6), ch11.shadow(0.95, 0.99)],
+        lambda: [ch11.digits(DISTANCES, SIZES, ERRORS, here) for here in range(3)],
+    ],
+    ids=["shadow", "digits"],
+)
+def test_frames_of_a_moving_figure_have_one_size_and_differ(frames):
+    pixels = []
+    for figure in frames():
+        figure.canvas.draw()
+        pixels.append(np.asarray(figure.canvas.buffer_rgba()).copy())
+    for one, other in itertools.pairwise(pixels):
+        assert one.shape == other.shape
+        assert (one != other).any()
+
+
+def test_the_place_singled_out_is_the_one_asked_for():
+    for here in range(3):
+        parts, lost = ch11.digits(DISTANCES, SIZES, ERRORS, here).axes
+        assert [bar.get_width() for bar in parts.patches] == pytest.approx([2 * here + 2] * 3)
+        marked = [line.get_xydata()[0] for line in lost.lines if len(line.get_xdata()) == 1]
+        expected = [(DISTANCES[here], error[here]) for error in ERRORS.values()]
+        np.testing.assert_allclose(marked, expected)
+
+
+def test_costs_are_what_was_counted():
+    ax = ch11.costs(lambda S: {"dense": S**6, "blocks": S**4, "rank three": S**3}, mark=10).axes[0]
+    curves = [line for line in ax.lines if len(line.get_xdata()) > 2]
+    for curve, power in zip(curves, (6, 4, 3), strict=True):
+        np.testing.assert_allclose(curve.get_ydata(), np.asarray(curve.get_xdata(), dtype=float) ** power)
+    dots = [line.get_xydata()[0] for line in ax.lines if line.get_marker() == "o"]
+    np.testing.assert_allclose(dots, [(10, 1e6), (10, 1e4), (10, 1e3)])
+
+
+def test_the_sampler_and_the_matrices_are_drawn_as_measured():
+    share, norm = ch11.sampler([0, 10], np.array([0.0, 0.5]), np.array([1.0, 2.0])).axes
+    assert [bar.get_height() for bar in share.patches] == [0.0, 0.5]
+    np.testing.assert_allclose(norm.lines[-1].get_ydata(), [1.0, 2.0])
+    panels = ch11.matrices({"one": np.eye(4), "two": np.ones((2, 2))}).axes
+    assert [ax.get_xlabel() for ax in panels] == ["4 rows\n25% filled", "2 rows\n100% filled"]

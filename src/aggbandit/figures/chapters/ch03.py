@@ -66,13 +66,17 @@ def _polygon(ax: Any, body: Polytope, *, lw: float = 2.2) -> None:
 
 
 def _inside(body: Polytope, columns: int = 160) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """A grid over a polygon's bounding box, and for each point its slacks, NaN outside: (r, c, m)."""
+    """A grid over a polygon's bounding box, and for each point its slacks, NaN outside: (r, c, m).
+
+    A point of the grid on a wall has a slack that is zero up to rounding, of either sign as the processor
+    has it; it counts as outside.
+    """
     corners = body.vertices()
     (left, low), (right, high) = corners.min(axis=0), corners.max(axis=0)
     rows = max(24, int(columns * (high - low) / (right - left)))
     x, y = np.meshgrid(np.linspace(left, right, columns), np.linspace(low, high, rows))
     slacks = body.b - np.stack([x, y], axis=-1) @ body.A.T
-    slacks[slacks.min(axis=-1) <= 0] = np.nan
+    slacks[(slacks <= 1e-9 * np.nanmax(slacks, axis=(0, 1))).any(axis=-1)] = np.nan
     return x, y, slacks
 
 
@@ -184,8 +188,8 @@ def ruler_on_a_path(body: Polytope, start: FloatArray, end: FloatArray, share: f
 def _divergence_levels(ax: Any, body: Polytope, point: FloatArray) -> None:
     """The sets where the divergence from a point is 1/4, 1 and 3."""
     x, y, slacks = _inside(body, 320)
-    growth = slacks / body.slacks(point) - 1
-    divergence = (growth - np.log1p(growth)).sum(axis=-1)
+    ratio = slacks / body.slacks(point)
+    divergence = (ratio - 1 - np.log(ratio)).sum(axis=-1)
     ax.contour(x, y, divergence, levels=[0.25, 1, 3], colors=BOUND, linewidths=1, linestyles="-")
 
 

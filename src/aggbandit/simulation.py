@@ -3,29 +3,36 @@
 A run can be interrupted, saved, loaded and resumed. Randomness comes from one generator; the two engines draw
 the same numbers from it in the same order, and agree to rounding.
 
-Source: the protocol and the regret of Section 3.
+Source:
+    The protocol and the regret of Section 3.
 """
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
+import logging
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Protocol, TypeGuard, runtime_checkable
+from typing import Any, Protocol, TypeGuard
 
 import numpy as np
+from numpy.typing import NDArray
 
-from aggbandit._arrays import FloatArray, check_positive_int
+from aggbandit._arrays import FloatArray, check_positive_int, check_rng
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
-from aggbandit.history import History, as_array
-from aggbandit.learners.protocol import EpisodeLearner
+from aggbandit.history import GENERATORS, Checkpoint, EpochRow, History
+from aggbandit.learners.protocol import ChecksBeforehand, EpisodeLearner, HasEpochs, Resumable
 from aggbandit.learners.rates import ConstantRate, IncreasingRate
 from aggbandit.learners.reduction import AggregateFeedbackLearner
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP
+from aggbandit.worlds import World
 
 __all__ = ["resume", "simulate"]
 
@@ -33,11 +40,15 @@ ENGINES = ("auto", "compiled", "reference")
 # The schedules that the compiled engine knows.
 SCHEDULES = (IncreasingRate, ConstantRate)
 FEEDBACKS = (AggregateFeedback, FullFeedback, StepFeedback)
+# A run is announced if it takes longer than this, in seconds; how long it takes is judged by so many of them.
+LONG, JUDGED = 60.0, 1.0
+
+log = logging.getLogger("aggbandit")
 
 
 def simulate(
     learner: EpisodeLearner[Any],
-    mdp: FiniteHorizonMDP,
+    world: FiniteHorizonMDP | World,
     losses: LossSequence,
     rng: np.random.Generator,
     engine: str = "auto",
@@ -45,91 +56,323 @@ def simulate(
     every: int = 1,
     progress: bool = False,
 ) -> History:
-    """Play `learner` in the world `mdp` for all episodes of `losses`.
+    """Play a learner in a world for all episodes of a loss sequence.
 
-    In each episode: the learner chooses a policy, the policy is played, and the learner sees what its type of
+    In each episode the learner chooses a policy, the policy is played, and the learner sees what its type of
     feedback shows, no more. From `rng` are drawn, in this order, what the policy needs and then the 2H
     uniforms of the trajectory (see `FiniteHorizonMDP.rollout`).
 
-    learner:  an `EpisodeLearner`
-    mdp:      the world, known to the learner only if it was made with it
-    losses:   a `LossSequence` of the shape of the world
-    rng:      the source of all randomness
-    engine:   "reference" plays one episode at a time in NumPy; "compiled" plays `AggregateFeedbackLearner`
-              (no subclass, no schedule of one's own) without Python in an episode, and needs Numba; "auto"
-              compiles where that is possible
-    every:    keep sums over so many episodes in a row instead of single ones (see `History`)
-    progress: show a bar with an estimate of the time left; needs tqdm
-
     Ctrl-C (or the notebook's stop button) ends the run after the episode or the chunk of episodes being
     played, and what was played so far is returned: `History.complete` is then false, and `resume` goes on
-    from it.
+    from it, if the learner is `Resumable`.
 
-    Raises ValueError before the first episode if the losses do not fit the world, the learner's feedback is
-    not one of the three types, the engine is unknown or cannot play this learner, or an
-    `AggregateFeedbackLearner` was made for another world; RuntimeError, also before, if it was made for fewer
-    episodes; TypeError if `rng` is no generator; ImportError if Numba or tqdm is asked for and not there;
-    ValueError as soon as a learner returns no policy.
+    A learner plays one run at a time; a generator serves one thread at a time. A second one is refused. A run
+    that will take longer than a minute says so, as a warning of the logger "aggbandit".
+
+    Args:
+        learner: an `EpisodeLearner`.
+        world: the world, or its MDP; known to the learner only if it was made with it.
+        losses: of all episodes, tables of the shape of the world.
+        rng: the source of all randomness.
+        engine: "reference" plays one episode at a time in NumPy; "compiled" plays `AggregateFeedbackLearner`
+            (no subclass, no schedule of one's own) without Python in an episode, and needs Numba; "auto"
+            compiles where that is possible.
+        every: keep sums over so many episodes in a row instead of single ones (see `History`).
+        progress: show a bar with an estimate of the time left; needs tqdm.
+
+    Returns:
+        What happened.
+
+    Raises:
+        TypeError: before the first episode, if an argument is not of its kind.
+        ValueError: before the first episode, if the losses do not fit the world, the learner's feedback is
+            not one of the three types, the engine is unknown or cannot play this learner, or the learner
+            refuses the world; later, as soon as a learner returns no policy.
+        RuntimeError: before the first episode, if learner or generator are being played elsewhere, or the
+            learner refuses so many episodes.
+        ImportError: before the first episode, if Numba or tqdm is asked for and not there.
+
+    Source:
+        Section 3.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> world = ab.night_driver()
+        >>> learner = ab.FollowTheLeader(world.mdp)
+        >>> losses = ab.losses.fixed(world.loss, 100)
+        >>> ab.simulate(learner, world, losses, np.random.default_rng(0))
+        History(episodes=100, regret=0.7383)
     """
     check_positive_int("every", every)
-    if not isinstance(rng, np.random.Generator):
-        raise TypeError(f"rng is {rng!r}; it must be a numpy.random.Generator")
-    best_policy, best_value = losses.best_policy(mdp)
-    run = _runner(learner, mdp, losses, engine)
-    blocks = _Blocks(len(losses), every)
-    return _play(run, learner, mdp, losses, rng, best_policy, best_value, blocks, progress)
+    mdp = _mdp_of(learner, world, losses)
+    check_rng(rng)
+    with _alone(learner, rng):
+        job = _Job.of(learner, mdp, losses, rng)
+        run = _runner(job, engine)
+        _check_run(learner, mdp, len(losses))
+        return _play(run, job, _Blocks(len(losses), every), progress)
 
 
 def resume(
     history: History,
     learner: EpisodeLearner[Any],
-    mdp: FiniteHorizonMDP,
+    world: FiniteHorizonMDP | World,
     losses: LossSequence,
     *,
     progress: bool = False,
 ) -> History:
     """Go on with an interrupted run, to exactly the result of the run that was not interrupted.
 
-    history:  of the interrupted run, possibly loaded from a file; it holds the state of the random numbers
-              too
-    learner:  made anew with the same arguments; it is set to the state the history holds
-    mdp, losses: the same as then
-    progress: show a bar
+    Args:
+        history: of the interrupted run, possibly loaded from a file; it holds the state of the random numbers
+            too, and stays as it is.
+        learner: made anew with the same arguments; it is set to the state the history holds.
+        world: the same as then, to the last bit.
+        losses: the same as then, to the last bit.
+        progress: show a bar with an estimate of the time left; needs tqdm.
 
-    Returns the history of the whole run. Raises ValueError if the history holds no checkpoint, the learner
-    cannot be resumed or was made with other arguments, or world and losses are not those of the history (as
-    far as it can tell: their best policy and its value are compared).
+    Returns:
+        The history of the whole run.
+
+    Raises:
+        TypeError: if an argument is not of its kind.
+        ValueError: before anything changes, if the history holds no checkpoint, the learner cannot be resumed
+            or was made with other arguments, world or losses are not those of the history, or the state of
+            the learner contradicts it.
+        RuntimeError: if the learner is being played elsewhere.
+        ImportError: if Numba or tqdm is asked for and not there.
+
+    Example:
+        Somebody presses Ctrl-C in the 40th episode of 100; the run is written to a file and goes on.
+
+        >>> import signal, tempfile
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> world = ab.night_driver()
+        >>> losses = ab.losses.fixed(world.loss, 100)
+        >>> def learner():
+        ...     return ab.AggregateFeedbackLearner(3, 2, 3, episodes=100, rates=ab.tuned_rates())
+        >>> class Pressing(ab.AggregateFeedbackLearner):
+        ...     def observe(self, feedback):
+        ...         if self.episode == 39:
+        ...             signal.raise_signal(signal.SIGINT)
+        ...         return super().observe(feedback)
+        >>> pressed = Pressing(3, 2, 3, episodes=100, rates=ab.tuned_rates())
+        >>> part = ab.simulate(pressed, world, losses, np.random.default_rng(0))
+        >>> len(part), part.complete
+        (40, False)
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     part.save(f"{folder}/run.npz")
+        ...     whole = ab.resume(ab.History.load(f"{folder}/run.npz"), learner(), world, losses)
+        >>> straight = ab.simulate(learner(), world, losses, np.random.default_rng(0), engine="reference")
+        >>> bool((whole.expected_loss == straight.expected_loss).all())
+        True
     """
-    if history.checkpoint is None:
+    if not isinstance(history, History):
+        raise TypeError(f"history is {_said(history)}; write ab.History.load(path) for one in a file")
+    mdp = _mdp_of(learner, world, losses)
+    checkpoint = history.checkpoint
+    if checkpoint is None:
         raise ValueError("the history has no checkpoint: it is complete, or its learner cannot be resumed")
-    if not isinstance(learner, _Resumable):
-        raise ValueError(f"{type(learner).__name__} cannot be resumed")
-    best_policy, best_value = losses.best_policy(mdp)
-    if len(losses) != history.planned or best_value != history.best_value:
+    if not isinstance(learner, Resumable):
+        raise ValueError(f"{type(learner).__name__} cannot be resumed; it has no snapshot and restore")
+    if len(losses) != history.planned:
         raise ValueError(
-            f"these are {len(losses)} episodes with a best value of {best_value:.6g}; "
-            f"the history is of {history.planned} episodes with a best value of {history.best_value:.6g}"
+            f"losses are of {len(losses)} episodes; the history is of {history.planned} episodes"
         )
-    if not np.array_equal(best_policy, history.best_policy):
-        raise ValueError("the best policy of these losses in this world is not that of the history")
-    run = _runner(learner, mdp, losses, history.engine)
-    learner.restore(history.checkpoint["learner"])
-    blocks = _Blocks(len(losses), history.every)
-    blocks.restore(history)
-    rng = _generator(history.checkpoint["generator"])
-    return _play(run, learner, mdp, losses, rng, best_policy, best_value, blocks, progress)
+    if _fingerprint_of_world(mdp) != checkpoint.world:
+        raise ValueError("the world is not that of the history; it must be the same to the last bit")
+    if _fingerprint_of_losses(losses) != checkpoint.losses:
+        raise ValueError("the losses are not those of the history; they must be the same to the last bit")
+    with _alone(learner, checkpoint.rng()) as rng:
+        job = _Job.of(learner, mdp, losses, rng)
+        run = _runner(job, history.engine)
+        _set_back(learner, history, checkpoint, mdp)
+        blocks = _Blocks(len(losses), history.every)
+        blocks.restore(history)
+        return _play(run, job, blocks, progress)
+
+
+def _set_back(
+    learner: EpisodeLearner[Any], history: History, checkpoint: Checkpoint, mdp: FiniteHorizonMDP
+) -> None:
+    """Set the learner to the state of the checkpoint, if that fits the history; otherwise leave it alone."""
+    assert isinstance(learner, Resumable)
+    before, fits = learner.snapshot(), False
+    learner.restore(_copies(checkpoint.learner))
+    try:
+        if not _agree(_rows(learner), history.epochs):
+            raise ValueError(
+                "the state of the learner contradicts the history: it tells of other epochs than the history"
+            )
+        _check_run(learner, mdp, history.planned - history.episodes)
+        fits = True
+    finally:
+        if not fits:
+            learner.restore(before)
+
+
+# --- what can be checked beforehand -------------------------------------------------------------------------
+
+
+def _mdp_of(learner: object, world: object, losses: object) -> FiniteHorizonMDP:
+    """The MDP to play in, once all three arguments are of their kind."""
+    if isinstance(learner, type):
+        raise TypeError(f"learner is the class {learner.__name__}; make one: {learner.__name__}(...)")
+    for name in ("feedback", "policy", "observe"):
+        if not hasattr(learner, name):
+            raise TypeError(
+                f"learner is {_said(learner)}, which has no {name}; "
+                "a learner has feedback, policy and observe, and stands before the world"
+            )
+    mdp = getattr(world, "mdp", world)
+    if not isinstance(mdp, FiniteHorizonMDP):
+        raise TypeError(f"world is {_said(world)}; it must be a FiniteHorizonMDP, or have one as .mdp")
+    if not isinstance(losses, LossSequence):
+        many = (
+            "ab.LossSequence(losses, schedule)"
+            if getattr(losses, "ndim", 0) == 5
+            else "ab.losses.fixed(losses, episodes)"
+        )
+        raise TypeError(f"losses is {_said(losses)}; it must be a LossSequence: {many}")
+    losses.check_world(mdp)
+    return mdp
+
+
+def _said(value: object) -> str:
+    """What was given, for an error: its type, and itself if that is short."""
+    text = repr(value)
+    kind = type(value).__name__
+    return (
+        f"a {kind}"
+        if len(text) > 60 or "\n" in text or isinstance(value, np.ndarray)
+        else f"{text}, a {kind}"
+    )
+
+
+def _check_run(learner: EpisodeLearner[Any], mdp: FiniteHorizonMDP, episodes: int) -> None:
+    """Let the learner refuse, and see that what it writes down can be read, before anything is drawn."""
+    if isinstance(learner, ChecksBeforehand):
+        learner.check_run(mdp, episodes)
+    _rows(learner)
+    if isinstance(learner, Resumable):
+        Checkpoint(learner.snapshot(), np.random.default_rng(0).bit_generator.state, "", "")
+
+
+def _rows(learner: EpisodeLearner[Any]) -> tuple[EpochRow, ...]:
+    """What the learner tells of its epochs."""
+    return tuple(EpochRow.of(record) for record in learner.epochs) if isinstance(learner, HasEpochs) else ()
+
+
+def _agree(some: tuple[EpochRow, ...], others: tuple[EpochRow, ...]) -> bool:
+    """Are the epochs the same? NaN is NaN here."""
+
+    def same(one: object, other: object) -> bool:
+        return one == other or (one != one and other != other)
+
+    return len(some) == len(others) and all(
+        vars(one).keys() == vars(other).keys() and all(same(vars(one)[n], vars(other)[n]) for n in vars(one))
+        for one, other in zip(some, others, strict=True)
+    )
+
+
+def _copies(arrays: Any) -> dict[str, NDArray[Any]]:
+    """A learner may keep what it is given, and write to it; a checkpoint stays as it is."""
+    return {name: np.array(value) for name, value in arrays.items()}
+
+
+def _fingerprint(*arrays: NDArray[Any]) -> str:
+    """A hash of the numbers, a row at a time: what is only repeated is not written out."""
+    digest = hashlib.sha256()
+    for array in arrays:
+        digest.update(f"{array.dtype.kind}{array.shape}".encode())
+        for row in array:
+            digest.update(np.ascontiguousarray(row + row.dtype.type(0)).tobytes())  # -0 is 0
+    return digest.hexdigest()
+
+
+def _fingerprint_of_world(mdp: FiniteHorizonMDP) -> str:
+    return _fingerprint(mdp.transitions, np.array([mdp.initial_state]))
+
+
+def _fingerprint_of_losses(losses: LossSequence) -> str:
+    return _fingerprint(losses.tables, losses.schedule[None])
+
+
+# --- one run at a time --------------------------------------------------------------------------------------
+
+# Learners and bit generators in use, by their identity, and the thread that uses them.
+_used_by: dict[int, int] = {}
+_lock = threading.Lock()
+
+
+@contextmanager
+def _alone(learner: object, rng: np.random.Generator) -> Iterator[np.random.Generator]:
+    """Hold learner and generator for the duration of a run; yields the generator.
+
+    Two runs that share a learner would corrupt it. Two threads that share a generator would get numbers that
+    depend on the weather; one thread may draw from it in a run inside of a run.
+    """
+    thread = threading.get_ident()
+    held = []
+    try:
+        with _lock:
+            if id(learner) in _used_by:
+                raise RuntimeError(
+                    f"this {type(learner).__name__} is being played by another run; each run needs its own"
+                )
+            if _used_by.get(id(rng.bit_generator), thread) != thread:
+                raise RuntimeError(
+                    "this generator is being used by a run in another thread; each run needs its own: "
+                    "rng.spawn(n)"
+                )
+            for thing in (learner, rng.bit_generator):
+                if id(thing) not in _used_by:
+                    _used_by[id(thing)] = thread
+                    held.append(id(thing))
+        yield rng
+    finally:
+        with _lock:
+            for key in held:
+                del _used_by[key]
 
 
 # --- engines ------------------------------------------------------------------------------------------------
 
 
-@runtime_checkable
-class _Resumable(Protocol):
-    """A learner whose state can be written down."""
+@dataclass(frozen=True)
+class _Job:
+    """What is played, and what it is compared with."""
 
-    def snapshot(self) -> dict[str, Any]: ...
+    learner: EpisodeLearner[Any]
+    mdp: FiniteHorizonMDP
+    losses: LossSequence
+    rng: np.random.Generator
+    best_policy: FloatArray
+    best_value: float
 
-    def restore(self, snapshot: dict[str, Any]) -> None: ...
+    @classmethod
+    def of(
+        cls,
+        learner: EpisodeLearner[Any],
+        mdp: FiniteHorizonMDP,
+        losses: LossSequence,
+        rng: np.random.Generator,
+    ) -> _Job:
+        return cls(learner, mdp, losses, rng, *losses.best_policy(mdp))
+
+    def checkpoint(self) -> Checkpoint | None:
+        """Where the run stands, if it can go on from there."""
+        state = self.rng.bit_generator.state
+        if not isinstance(self.learner, Resumable) or state["bit_generator"] not in GENERATORS:
+            return None
+        return Checkpoint(
+            self.learner.snapshot(),
+            state,
+            _fingerprint_of_world(self.mdp),
+            _fingerprint_of_losses(self.losses),
+        )
 
 
 class _Run(Protocol):
@@ -161,37 +404,37 @@ class _ReferenceRun:
             loss = self.losses[k]
             policy = self.learner.policy(rng)
             trajectory = self.mdp.rollout(policy, rng)
-            self.learner.observe(self.learner.feedback.observe(trajectory, loss))
+            # Before the learner learns: the policy may be an array that it goes on writing to.
             expected_loss[k - first] = self.mdp.expected_loss(policy, loss)
             total_loss[k - first] = trajectory.total(loss)
+            self.learner.observe(self.learner.feedback.observe(trajectory, loss))
         return expected_loss, total_loss
 
 
-def _runner(learner: EpisodeLearner[Any], mdp: FiniteHorizonMDP, losses: LossSequence, engine: str) -> _Run:
+def _runner(job: _Job, engine: str) -> _Run:
     """The engine to use, once everything that can be checked beforehand is in order."""
-    if engine not in ENGINES:
+    learner = job.learner
+    if not isinstance(engine, str) or engine not in ENGINES:
         raise ValueError(f"engine is {engine!r}; it must be one of {', '.join(map(repr, ENGINES))}")
-    if learner.feedback not in FEEDBACKS:
+    if not any(learner.feedback is kind for kind in FEEDBACKS):
         raise ValueError(
             f"learner.feedback is {learner.feedback!r}; "
             f"it must be one of {', '.join(f.__name__ for f in FEEDBACKS)}"
         )
-    losses.check_world(mdp)
-    if isinstance(learner, AggregateFeedbackLearner):
-        learner.check_world(mdp)
     if engine != "reference" and _is_compiled(learner):
         if importlib.util.find_spec("numba") is not None:
             from aggbandit.engine.bridge import CompiledRun
 
-            return CompiledRun(learner, mdp, losses)
+            learner.check_world(job.mdp)
+            return CompiledRun(learner, job.mdp, job.losses)
         if engine == "compiled":
-            raise ImportError("the compiled engine needs Numba: pip install -e '.[fast]'")
+            raise ImportError("the compiled engine needs Numba: pip install 'aggbandit[fast]'")
     if engine == "compiled":
         raise ValueError(
             f"the compiled engine cannot play {type(learner).__name__}; it plays Algorithm 3 as it stands, "
             "at an increasing or a constant rate"
         )
-    return _ReferenceRun(learner, mdp, losses)
+    return _ReferenceRun(learner, job.mdp, job.losses)
 
 
 def _is_compiled(learner: EpisodeLearner[Any]) -> TypeGuard[AggregateFeedbackLearner]:
@@ -203,45 +446,75 @@ def _is_compiled(learner: EpisodeLearner[Any]) -> TypeGuard[AggregateFeedbackLea
     return type(learner) is AggregateFeedbackLearner and type(learner.rates.schedule) in SCHEDULES
 
 
-def _play(
-    run: _Run,
-    learner: EpisodeLearner[Any],
-    mdp: FiniteHorizonMDP,
-    losses: LossSequence,
-    rng: np.random.Generator,
-    best_policy: FloatArray,
-    best_value: float,
-    blocks: _Blocks,
-    progress: bool,
-) -> History:
+def _play(run: _Run, job: _Job, blocks: _Blocks, progress: bool) -> History:
     """Play on until the end or an interrupt, chunk by chunk."""
-    if isinstance(learner, AggregateFeedbackLearner):
-        learner.check_episodes(len(losses) - blocks.episodes)
-    comparator = np.tensordot(losses.tables, mdp.occupancy(best_policy), axes=4)
+    learner, losses = job.learner, job.losses
+    comparator = np.tensordot(losses.tables, job.mdp.occupancy(job.best_policy), axes=4)
+    forecast = _Forecast(len(losses))
     with _interrupts() as interrupted, _bar(len(losses), blocks.episodes, progress) as advance:
         while blocks.episodes < len(losses) and not interrupted:
             first = blocks.episodes
             last = min(run.chunk_end(first), len(losses))
-            expected_loss, total_loss = run.play(first, last, rng)
+            expected_loss, total_loss = run.play(first, last, job.rng)
             blocks.add(expected_loss, total_loss, comparator[losses.schedule[first:last]])
             advance(last - first)
-    checkpoint = None
-    if blocks.episodes < len(losses) and isinstance(learner, _Resumable):
-        checkpoint = {"learner": learner.snapshot(), "generator": dict(rng.bit_generator.state)}
+            forecast.after(last)
     expected_loss, total_loss, comparator_loss = blocks.sums()
     return History(
         expected_loss,
         total_loss,
         comparator_loss,
-        best_policy,
-        best_value,
+        job.best_policy,
+        job.best_value,
         episodes=blocks.episodes,
         planned=len(losses),
         every=blocks.every,
-        epochs=learner.epochs if isinstance(learner, AggregateFeedbackLearner) else (),
+        epochs=_rows(learner),
         engine=run.name,
-        checkpoint=checkpoint,
+        checkpoint=job.checkpoint() if blocks.episodes < len(losses) else None,
     )
+
+
+class _Forecast:
+    """Says once that a run is long, judging by its first second or two.
+
+    The first chunk does not count: something may be compiled in it.
+    """
+
+    def __init__(self, planned: int) -> None:
+        self.planned = planned
+        self.begun: tuple[int, float] | None = None
+        self.said = False
+
+    def after(self, episodes: int) -> None:
+        """So many episodes have been played."""
+        if self.said:
+            return
+        now = time.monotonic()
+        if self.begun is None:
+            self.begun = episodes, now
+            return
+        played, passed = episodes - self.begun[0], now - self.begun[1]
+        if passed < JUDGED:
+            return
+        self.said = True
+        left = (self.planned - episodes) * passed / played
+        if left > LONG:
+            log.warning(
+                "%s more episodes will take about %s, at %.2g seconds each; Ctrl-C ends the run and keeps "
+                "what was played",
+                f"{self.planned - episodes:,}",
+                _duration(left),
+                passed / played,
+            )
+
+
+def _duration(seconds: float) -> str:
+    """In words: `3 minutes`, `7 hours`, `12 days`."""
+    for unit, size in (("days", 86_400.0), ("hours", 3_600.0)):
+        if seconds >= 2 * size:
+            return f"{seconds / size:.0f} {unit}"
+    return f"{max(1.0, seconds / 60):.0f} minutes"
 
 
 class _Blocks:
@@ -266,13 +539,15 @@ class _Blocks:
         self.episodes = history.episodes
 
     def sums(self) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The three arrays, as far as they are filled."""
+        """The three arrays, as far as they are filled, read-only."""
         filled = -(-self.episodes // self.every)
         expected_loss, total_loss, comparator_loss = (sums[:filled].copy() for sums in self._sums)
+        for array in (expected_loss, total_loss, comparator_loss):
+            array.setflags(write=False)
         return expected_loss, total_loss, comparator_loss
 
 
-# --- interrupts, bars and checkpoints -----------------------------------------------------------------------
+# --- interrupts and bars ------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -308,20 +583,8 @@ def _bar(total: int, done: int, progress: bool) -> Iterator[Any]:
         yield lambda count: None
         return
     if importlib.util.find_spec("tqdm") is None:
-        raise ImportError("a progress bar needs tqdm: pip install -e '.[sweep]'")
+        raise ImportError("a progress bar needs tqdm: pip install 'aggbandit[sweep]'")
     from tqdm.auto import tqdm
 
     with tqdm(total=total, initial=done, unit="episode", unit_scale=True) as bar:
         yield bar.update
-
-
-def _generator(state: dict[str, Any]) -> np.random.Generator:
-    """A generator in a recorded state."""
-    kinds = {"PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"}
-    if state.get("bit_generator") not in kinds:
-        raise ValueError(
-            f"the history was played with {state.get('bit_generator')!r}, which NumPy does not have"
-        )
-    bit_generator = getattr(np.random, state["bit_generator"])(0)
-    bit_generator.state = as_array(state)
-    return np.random.Generator(bit_generator)

@@ -7,7 +7,7 @@ import pytest
 
 PACKAGE = Path(__file__).resolve().parents[2] / "src" / "aggbandit"
 FLOORS = [
-    {"_arrays", "theory", "cost"},
+    {"_archive", "_arrays", "theory", "cost"},
     {"mdp", "occupancy", "feedback", "losses", "worlds"},
     {"geometry"},
     {"learners"},

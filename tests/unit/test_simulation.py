@@ -1,5 +1,8 @@
 """Playing a learner against a world."""
 
+import itertools
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import ClassVar
 
 import numpy as np
@@ -160,3 +163,183 @@ def test_bad_fixed_policies_and_losses_are_named():
     with pytest.raises(ValueError, match=r"loss has shape \(1, 3, 2, 3\)"):
         leader.observe(short)
     assert not leader.total_loss.any()
+
+
+# --- likely slips ----------------------------------------------------------------------------------------
+
+
+def test_a_world_is_as_good_as_its_mdp():
+    coin = ab.FixedPolicy(ab.uniform_policy(WORLD.mdp))
+    one = ab.simulate(coin, WORLD, MIXED, np.random.default_rng(3))
+    two = ab.simulate(coin, WORLD.mdp, MIXED, np.random.default_rng(3))
+    np.testing.assert_array_equal(one.total_loss, two.total_loss)
+
+
+@pytest.mark.parametrize(
+    ("slip", "error", "words"),
+    [
+        (
+            {"learner": ab.FixedPolicy},
+            TypeError,
+            r"learner is the class FixedPolicy; make one: FixedPolicy\(\.\.\.\)",
+        ),
+        (
+            {"learner": WORLD, "world": Recorder(ab.AggregateFeedback)},
+            TypeError,
+            "has no feedback; a learner has",
+        ),
+        ({"learner": None}, TypeError, "learner is None, a NoneType, which has no feedback"),
+        (
+            {"world": "night driver"},
+            TypeError,
+            "world is 'night driver', a str; it must be a FiniteHorizonMDP",
+        ),
+        ({"world": WORLD.mdp.transitions}, TypeError, "world is a ndarray; it must be a FiniteHorizonMDP"),
+        ({"losses": DRY}, TypeError, r"losses is a ndarray; .*: ab\.losses\.fixed\(losses, episodes\)"),
+        (
+            {"losses": MIXED.tables},
+            TypeError,
+            r"losses is a ndarray; .*: ab\.LossSequence\(losses, schedule\)",
+        ),
+        ({"losses": 60}, TypeError, r"losses is 60, a int; it must be a LossSequence"),
+        ({"rng": 0}, TypeError, r"rng=np\.random\.default_rng\(0\)"),
+        ({"rng": None}, TypeError, r"rng is None; .*rng=np\.random\.default_rng\(seed\)"),
+        (
+            {"rng": np.random.RandomState(0)},
+            TypeError,
+            r"a RandomState; .*rng=np\.random\.default_rng\(seed\)",
+        ),
+        ({"engine": None}, ValueError, "engine is None; it must be one of 'auto', 'compiled', 'reference'"),
+        ({"engine": ["auto"]}, ValueError, r"engine is \['auto'\]; it must be one of"),
+        ({"every": 2.0}, ValueError, r"every is 2\.0; it must be an integer of at least 1"),
+    ],
+)
+def test_a_slip_is_told_what_to_write(slip, error, words):
+    rng = np.random.default_rng(0)
+    before = rng.bit_generator.state
+    arguments = {
+        "learner": Recorder(ab.AggregateFeedback),
+        "world": WORLD,
+        "losses": MIXED,
+        "rng": rng,
+    } | slip
+    with pytest.raises(error, match=words):
+        ab.simulate(**arguments)
+    assert rng.bit_generator.state == before
+
+
+def test_a_path_is_no_history():
+    with pytest.raises(TypeError, match=r"history is 'run\.npz', a str; write ab\.History\.load\(path\)"):
+        ab.resume("run.npz", Recorder(ab.AggregateFeedback), WORLD, MIXED)
+
+
+def test_what_a_learner_refuses_is_not_begun():
+    class Choosy(Recorder):
+        def check_run(self, mdp, episodes):
+            raise ValueError(f"{episodes} episodes of {mdp.horizon} steps are too much")
+
+    rng = np.random.default_rng(0)
+    before, learner = rng.bit_generator.state, Choosy(ab.AggregateFeedback)
+    with pytest.raises(ValueError, match="60 episodes of 3 steps are too much"):
+        ab.simulate(learner, WORLD, MIXED, rng)
+    assert not learner.played
+    assert rng.bit_generator.state == before
+
+
+def test_a_policy_that_its_learner_goes_on_writing_to_is_charged_as_it_was_played():
+    class InPlace(Recorder):
+        def __init__(self):
+            super().__init__(ab.AggregateFeedback)
+            self.now = np.empty((3, 3, 2))
+
+        def policy(self, rng):
+            self.now[:] = super().policy(rng)
+            return self.now
+
+        def observe(self, feedback):
+            self.now[:] = 0.5
+
+    one = ab.simulate(InPlace(), WORLD, MIXED, np.random.default_rng(4))
+    two = ab.simulate(Recorder(ab.AggregateFeedback), WORLD, MIXED, np.random.default_rng(4))
+    np.testing.assert_array_equal(one.expected_loss, two.expected_loss)
+
+
+# --- one run at a time -----------------------------------------------------------------------------------
+
+
+class Waiting(Recorder):
+    """Says when it has begun, and waits."""
+
+    def __init__(self):
+        super().__init__(ab.AggregateFeedback)
+        self.begun, self.go_on = threading.Event(), threading.Event()
+
+    def policy(self, rng):
+        self.begun.set()
+        assert self.go_on.wait(60)
+        return super().policy(rng)
+
+
+def test_learner_and_generator_serve_one_run_at_a_time():
+    alone = ab.simulate(Recorder(ab.AggregateFeedback), WORLD, MIXED, np.random.default_rng(4))
+    learner, rng = Waiting(), np.random.default_rng(4)
+    with ThreadPoolExecutor(1) as pool:
+        run = pool.submit(ab.simulate, learner, WORLD, MIXED, rng)
+        assert learner.begun.wait(60)
+        with pytest.raises(
+            RuntimeError, match="this Waiting is being played by another run; each run needs its own"
+        ):
+            ab.simulate(learner, WORLD, MIXED, np.random.default_rng(0))
+        other = Recorder(ab.AggregateFeedback)
+        shared = np.random.Generator(rng.bit_generator)
+        with pytest.raises(RuntimeError, match=r"this generator is being used by a run in another thread"):
+            ab.simulate(other, WORLD, MIXED, shared)
+        assert not other.played
+        learner.go_on.set()
+        np.testing.assert_array_equal(run.result().total_loss, alone.total_loss)
+    # Both are free again.
+    assert ab.simulate(learner, WORLD, MIXED, rng).complete
+
+
+def test_a_run_may_hold_a_run_of_another_learner():
+    """Somebody plans ahead with the same generator: one thread, so the order of the draws is certain."""
+
+    class Planning(Recorder):
+        def policy(self, rng):
+            ab.simulate(Recorder(ab.AggregateFeedback), WORLD, ab.losses.fixed(DRY, 2), rng)
+            return super().policy(rng)
+
+    one, two = (
+        ab.simulate(Planning(ab.AggregateFeedback), WORLD, MIXED, np.random.default_rng(4)) for _ in range(2)
+    )
+    np.testing.assert_array_equal(one.total_loss, two.total_loss)
+
+
+def test_a_learner_whose_run_failed_is_free_again():
+    class Failing(Recorder):
+        def observe(self, feedback):
+            raise ArithmeticError("once")
+
+    learner, rng = Failing(ab.AggregateFeedback), np.random.default_rng(0)
+    for _ in range(2):
+        with pytest.raises(ArithmeticError, match="once"):
+            ab.simulate(learner, WORLD, MIXED, rng)
+
+
+# --- a long run ------------------------------------------------------------------------------------------
+
+
+def test_a_long_run_says_so_once(monkeypatch, caplog):
+    """A clock that goes a second an episode: the 58 that are left after two take about a minute."""
+    from aggbandit import simulation
+
+    clock = itertools.count()
+    monkeypatch.setattr(simulation.time, "monotonic", lambda: float(next(clock)))
+    learner = Recorder(ab.AggregateFeedback)
+    ab.simulate(learner, WORLD, MIXED, np.random.default_rng(0))
+    assert not caplog.records
+    ab.simulate(learner, WORLD, ab.losses.fixed(DRY, 602), np.random.default_rng(0))
+    assert [record.getMessage() for record in caplog.records] == [
+        "600 more episodes will take about 10 minutes, at 1 seconds each; "
+        "Ctrl-C ends the run and keeps what was played"
+    ]

@@ -19,17 +19,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
-from typing import Any, Protocol, TypeGuard
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aggbandit import cost
 from aggbandit._arrays import FloatArray, check_positive_int, check_rng
+from aggbandit.engine import plays
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
 from aggbandit.history import GENERATORS, Checkpoint, EpochRow, History
 from aggbandit.learners.protocol import ChecksBeforehand, EpisodeLearner, HasEpochs, Resumable
-from aggbandit.learners.rates import ConstantRate, IncreasingRate
-from aggbandit.learners.reduction import AggregateFeedbackLearner
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.worlds import World
@@ -37,8 +37,6 @@ from aggbandit.worlds import World
 __all__ = ["resume", "simulate"]
 
 ENGINES = ("auto", "compiled", "reference")
-# The schedules that the compiled engine knows.
-SCHEDULES = (IncreasingRate, ConstantRate)
 FEEDBACKS = (AggregateFeedback, FullFeedback, StepFeedback)
 # A run is announced if it takes longer than this, in seconds; how long it takes is judged by so many of them.
 LONG, JUDGED = 60.0, 1.0
@@ -109,8 +107,8 @@ def simulate(
     check_rng(rng)
     with _alone(learner, rng):
         job = _Job.of(learner, mdp, losses, rng)
-        run = _runner(job, engine)
         _check_run(learner, mdp, len(losses))
+        run = _runner(job, engine)
         return _play(run, job, _Blocks(len(losses), every), progress)
 
 
@@ -421,11 +419,10 @@ def _runner(job: _Job, engine: str) -> _Run:
             f"learner.feedback is {learner.feedback!r}; "
             f"it must be one of {', '.join(f.__name__ for f in FEEDBACKS)}"
         )
-    if engine != "reference" and _is_compiled(learner):
+    if engine != "reference" and plays(learner):
         if importlib.util.find_spec("numba") is not None:
             from aggbandit.engine.bridge import CompiledRun
 
-            learner.check_world(job.mdp)
             return CompiledRun(learner, job.mdp, job.losses)
         if engine == "compiled":
             raise ImportError("the compiled engine needs Numba: pip install 'aggbandit[fast]'")
@@ -437,20 +434,11 @@ def _runner(job: _Job, engine: str) -> _Run:
     return _ReferenceRun(learner, job.mdp, job.losses)
 
 
-def _is_compiled(learner: EpisodeLearner[Any]) -> TypeGuard[AggregateFeedbackLearner]:
-    """Does the compiled engine do what this learner does?
-
-    It calls back for what happens between epochs, for nothing else: a subclass that changes a method, or a
-    schedule of one's own, is played by the reference.
-    """
-    return type(learner) is AggregateFeedbackLearner and type(learner.rates.schedule) in SCHEDULES
-
-
 def _play(run: _Run, job: _Job, blocks: _Blocks, progress: bool) -> History:
     """Play on until the end or an interrupt, chunk by chunk."""
     learner, losses = job.learner, job.losses
     comparator = np.tensordot(losses.tables, job.mdp.occupancy(job.best_policy), axes=4)
-    forecast = _Forecast(len(losses))
+    forecast = _Forecast(job, run.name, blocks.episodes)
     with _interrupts() as interrupted, _bar(len(losses), blocks.episodes, progress) as advance:
         while blocks.episodes < len(losses) and not interrupted:
             first = blocks.episodes
@@ -476,15 +464,19 @@ def _play(run: _Run, job: _Job, blocks: _Blocks, progress: bool) -> History:
 
 
 class _Forecast:
-    """Says once that a run is long, judging by its first second or two.
+    """Says once that a run is long: beforehand where its cost is known, otherwise by its first second.
 
     The first chunk does not count: something may be compiled in it.
     """
 
-    def __init__(self, planned: int) -> None:
-        self.planned = planned
+    def __init__(self, job: _Job, engine: str, played: int) -> None:
+        self.planned = len(job.losses)
         self.begun: tuple[int, float] | None = None
-        self.said = False
+        self.said = plays(job.learner)
+        if self.said:
+            known = cost.of_reduction(*job.mdp.shape[:3])
+            each = known.seconds_compiled if engine == "compiled" else known.seconds_reference
+            self._say(self.planned - played, each)
 
     def after(self, episodes: int) -> None:
         """So many episodes have been played."""
@@ -495,17 +487,17 @@ class _Forecast:
             self.begun = episodes, now
             return
         played, passed = episodes - self.begun[0], now - self.begun[1]
-        if passed < JUDGED:
-            return
-        self.said = True
-        left = (self.planned - episodes) * passed / played
-        if left > LONG:
+        if passed >= JUDGED:
+            self.said = True
+            self._say(self.planned - episodes, passed / played)
+
+    def _say(self, episodes: int, each: float) -> None:
+        if episodes * each > LONG:
             log.warning(
-                "%s more episodes will take about %s, at %.2g seconds each; Ctrl-C ends the run and keeps "
-                "what was played",
-                f"{self.planned - episodes:,}",
-                _duration(left),
-                passed / played,
+                "%s episodes will take about %s, at %.2g seconds each; Ctrl-C keeps what was played until then",
+                f"{episodes:,}",
+                _duration(episodes * each),
+                each,
             )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import aggbandit as ab
+from aggbandit import simulation
 
 WORLD = ab.night_driver()
 DRY, RAIN = WORLD.loss, WORLD.other_losses["rain"]
@@ -159,8 +160,8 @@ def test_bad_fixed_policies_and_losses_are_named():
     with pytest.raises(ValueError, match=r"policy\[0, 0\] sums to 2"):
         ab.FixedPolicy(np.ones((3, 3, 2)))
     leader = ab.FollowTheLeader(WORLD.mdp)
-    short = ab.FullFeedback(ab.Trajectory([0, 0], [0], 3, 2), DRY[:1])
-    with pytest.raises(ValueError, match=r"loss has shape \(1, 3, 2, 3\)"):
+    short = ab.FullFeedback(ab.Trajectory([0, 0, 0], [0, 0], 3, 2), DRY[:2])
+    with pytest.raises(ValueError, match=r"loss has shape \(2, 3, 2, 3\)"):
         leader.observe(short)
     assert not leader.total_loss.any()
 
@@ -331,8 +332,6 @@ def test_a_learner_whose_run_failed_is_free_again():
 
 def test_a_long_run_says_so_once(monkeypatch, caplog):
     """A clock that goes a second an episode: the 58 that are left after two take about a minute."""
-    from aggbandit import simulation
-
     clock = itertools.count()
     monkeypatch.setattr(simulation.time, "monotonic", lambda: float(next(clock)))
     learner = Recorder(ab.AggregateFeedback)
@@ -340,6 +339,23 @@ def test_a_long_run_says_so_once(monkeypatch, caplog):
     assert not caplog.records
     ab.simulate(learner, WORLD, ab.losses.fixed(DRY, 602), np.random.default_rng(0))
     assert [record.getMessage() for record in caplog.records] == [
-        "600 more episodes will take about 10 minutes, at 1 seconds each; "
-        "Ctrl-C ends the run and keeps what was played"
+        "600 episodes will take about 10 minutes, at 1 seconds each; Ctrl-C keeps what was played until then"
     ]
+
+
+def test_a_long_run_of_the_reduction_says_so_before_it_begins(caplog):
+    """Its cost is known: a hundred million episodes take hours, and not one need be played to say so."""
+
+    def stop(dual):
+        raise KeyboardInterrupt
+
+    for episodes, said in ((1_000, 0), (10_000_000, 1)):
+        mdp = ab.random_mdp(2, 2, 2, np.random.default_rng(0))
+        losses = ab.LossSequence(np.full((1, *mdp.shape), 0.5), np.zeros(episodes, dtype=np.int32))
+        learner = ab.AggregateFeedbackLearner(2, 2, 2, episodes, rates=ab.tuned_rates())
+        learner.between_epochs = stop
+        caplog.clear()
+        with pytest.raises(KeyboardInterrupt):
+            ab.simulate(learner, mdp, losses, np.random.default_rng(0), "reference")
+        assert len(caplog.records) == said
+    assert "10,000,000 episodes will take about" in caplog.text

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from numbers import Real
 from pathlib import Path
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -101,6 +101,8 @@ class Checkpoint:
     world: str
     losses: str
 
+    __reduce__ = reduce_frozen
+
     def __post_init__(self) -> None:
         copies = {name: np.array(value) for name, value in self.learner.items()}
         for name, array in copies.items():
@@ -109,7 +111,7 @@ class Checkpoint:
             if array.dtype.hasobject:
                 raise ValueError(f"the learner's {name} has no numbers, bools or text, but objects")
             array.setflags(write=False)
-        object.__setattr__(self, "learner", copies)
+        object.__setattr__(self, "learner", MappingProxyType(copies))
         for name in ("world", "losses"):
             if not isinstance(getattr(self, name), str):
                 raise ValueError(f"the fingerprint of the {name} is {getattr(self, name)!r}; it is a text")
@@ -180,6 +182,8 @@ class History:
     epochs: tuple[EpochRow, ...] = ()
     engine: str = "reference"
     checkpoint: Checkpoint | None = None
+
+    __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
         _check_counts(self.episodes, self.planned, self.every)

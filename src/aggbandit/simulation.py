@@ -494,7 +494,8 @@ class _Forecast:
     def _say(self, episodes: int, each: float) -> None:
         if episodes * each > LONG:
             log.warning(
-                "%s episodes will take about %s, at %.2g seconds each; Ctrl-C keeps what was played until then",
+                "%s episodes will take about %s, at %.2g seconds each; "
+                "Ctrl-C keeps what was played until then",
                 f"{episodes:,}",
                 _duration(episodes * each),
                 each,

@@ -414,7 +414,7 @@ def test_a_state_that_contradicts_the_history_changes_nothing():
     before = fresh.snapshot()
 
     def one_more_step(counters):
-        counters[5] += 1
+        counters[3] += 1
 
     shorter = replace(
         part,
@@ -594,3 +594,14 @@ def test_nothing_is_expanded_before_its_size_is_right(tmp_path, monkeypatch):
     np.savez_compressed(path, **(arrays | {"header": np.array(str(header) + " " * 1_100_000)}))
     with pytest.raises(ValueError, match=r"its header has 44.* bytes; at most 4194304 may be"):
         ab.History.load(path)
+
+
+def test_a_history_that_is_sent_elsewhere_is_the_same_and_read_only():
+    part = interrupted()
+    for sent in (pickle.loads(pickle.dumps(part)), copy.deepcopy(part)):
+        assert sent.epochs == part.epochs
+        for name in ("expected_loss", "best_policy"):
+            np.testing.assert_array_equal(getattr(sent, name), getattr(part, name))
+            assert not getattr(sent, name).flags.writeable
+        assert not sent.checkpoint.learner["dual"].flags.writeable
+        assert ab.resume(sent, agent(), MDP, LOSSES).complete

@@ -94,6 +94,9 @@ class Checkpoint:
         generator: the state of the random numbers, as NumPy writes it.
         world: a fingerprint of the world.
         losses: a fingerprint of the losses.
+
+    Raises:
+        ValueError: for what `resume` could not read, such as an array of objects or a state of no generator.
     """
 
     learner: Mapping[str, NDArray[Any]]

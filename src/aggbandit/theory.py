@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, check_finite
 
 # --- self-concordance ---------------------------------------------------------------------------------------
 
@@ -40,8 +40,10 @@ def rho_conjugate(z: float) -> float:
 def bregman_from_distance(local_distance: float) -> float:
     """The line below rho: B_R(x, x_t) >= ||x - x_t||_{x_t} / 2 - 1.
 
-    ``local_distance`` is ||x - x_t||_{x_t}. Source: Lemma boundbregfromxt.
+    ``local_distance`` is ||x - x_t||_{x_t}. Raises ``ValueError`` if it is negative or not finite. Source:
+    Lemma boundbregfromxt.
     """
+    _nonnegative("local_distance", local_distance)
     return 0.5 * local_distance - 1.0
 
 
@@ -79,7 +81,7 @@ def eta0_cap(dimension: int, loss_bound: float, baseline: float = 0.0) -> float:
     condition of its own. ``dimension`` is n, ``loss_bound`` is H, ``baseline`` is b. Raises ``ValueError``
     for values that are not positive. Source: proof of Theorem inclrregret.
     """
-    _positive("dimension", dimension)
+    _whole("dimension", dimension)
     return 1 / (4 * dimension * loss_range(loss_bound, baseline))
 
 
@@ -140,7 +142,7 @@ def rate_ceiling(eta0: float, dimension: int, rounds: int, budget: float) -> flo
     |z_hat_s·eps_s| <= sqrt(BT).
     """
     _positive("eta0", eta0)
-    _positive("dimension", dimension)
+    _whole("dimension", dimension)
     _positive("rounds", rounds)
     _nonnegative("budget", budget)
     inverse = 1 / eta0 - 2 * dimension * math.sqrt(budget * rounds)
@@ -150,21 +152,26 @@ def rate_ceiling(eta0: float, dimension: int, rounds: int, budget: float) -> flo
 def bias_bound(dimension: int, local_distance: float, z_hat_epsilon: float) -> float:
     """What a moved hand can hide in one round: n ||x_t - u||_{x_t} |z_hat_t·eps_t|.
 
-    ``dimension`` n, ``local_distance`` ||x_t - u||_{x_t}, ``z_hat_epsilon`` z_hat_t·eps_t.
-    Source: Lemma boundlossbias.
+    ``dimension`` n, ``local_distance`` ||x_t - u||_{x_t}, ``z_hat_epsilon`` z_hat_t·eps_t. Raises
+    ``ValueError`` for values out of range. Source: Lemma boundlossbias.
     """
+    _whole("dimension", dimension)
+    _nonnegative("local_distance", local_distance)
+    if not math.isfinite(z_hat_epsilon):
+        raise ValueError(f"z_hat_epsilon = {z_hat_epsilon}; it must be finite")
     return dimension * local_distance * abs(z_hat_epsilon)
 
 
 def rate_credit(previous_rate: float, rate: float, divergence: float) -> float:
     """What raising the rate pays back in one round: (1/eta_{t-1} - 1/eta_t) B_R(u, x_t).
 
-    ``previous_rate`` eta_{t-1}, ``rate`` eta_t, ``divergence`` B_R(u, x_t). Raises ``ValueError`` for rates
-    that are not positive. Source: Lemma mdbarrier; with Algorithm 2's rates it is 2 n |z_hat_t·eps_t| B_R(u,
-    x_t).
+    ``previous_rate`` eta_{t-1}, ``rate`` eta_t, ``divergence`` B_R(u, x_t). Raises ``ValueError`` for
+    rates that are not positive or a divergence that is negative. Source: Lemma mdbarrier; with Algorithm
+    2's rates it is 2 n |z_hat_t·eps_t| B_R(u, x_t).
     """
     _positive("previous_rate", previous_rate)
     _positive("rate", rate)
+    _nonnegative("divergence", divergence)
     return (1 / previous_rate - 1 / rate) * divergence
 
 
@@ -177,7 +184,7 @@ def scrible_eta0(
     ``ValueError`` for values that are not positive or HT <= 1. Source: Theorem inclrregret with B = 0;
     Abernethy, Hazan and Rakhlin (2008).
     """
-    _positive("dimension", dimension)
+    _whole("dimension", dimension)
     _positive("theta", theta)
     _positive("rounds", rounds)
     spread = loss_range(loss_bound, baseline)
@@ -344,8 +351,8 @@ def printed_optimistic_rates(
     ``least_eigenvalue`` lambda of E_mu[y y']; no exploration of an occupancy set has a positive one.
     Raises ``ValueError`` for values that are not positive, or |S| < 2. Source: Theorem optimismmain.
     """
+    _whole("dimension", dimension)
     for name, value in (
-        ("dimension", dimension),
         ("loss_bound", loss_bound),
         ("epsilon_bound", epsilon_bound),
         ("rounds", rounds),
@@ -427,7 +434,7 @@ def beta(horizon: int) -> float:
     ``horizon`` H. Raises ``ValueError`` unless it is positive. Source: the protocol of Section 3.2, for the
     corrected Lemma boundocdiff.
     """
-    _positive("horizon", horizon)
+    _whole("horizon", horizon)
     return 2.0 * horizon
 
 
@@ -482,7 +489,7 @@ def printed_B(n_states: int, n_actions: int, horizon: int, episodes: int, delta:
 
 def _design_norm(rank: int, design_norm: float | None) -> float:
     """kappa: the rank for a G-optimal design; no design has less (a tiny bit less is rounding)."""
-    _positive("rank", rank)
+    _whole("rank", rank)
     if design_norm is None:
         return float(rank)
     if not rank * (1 - 1e-9) <= design_norm < math.inf:
@@ -526,7 +533,7 @@ def _log_term(
         ("horizon", horizon),
         ("episodes", episodes),
     ):
-        _positive(name, value)
+        _whole(name, value)
     if not 0 < delta < 1:
         raise ValueError(f"delta = {delta}; a probability of failure lies in (0, 1)")
     return per_state * n_states + math.log(horizon * n_states * n_actions * episodes / delta)
@@ -537,6 +544,7 @@ def _visits_and_log(
 ) -> tuple[FloatArray, float]:
     if counts.ndim != 4 or counts.shape[1] != counts.shape[3]:
         raise ValueError(f"counts has shape {counts.shape}; it must be (H, S, A, S)")
+    check_finite("counts", counts)
     if not np.all(counts >= 0):
         raise ValueError(f"counts has the entry {counts.min()}; counts are nonnegative")
     horizon, n_states, n_actions, _ = counts.shape
@@ -547,6 +555,11 @@ def _visits_and_log(
 def _positive(name: str, value: float) -> None:
     if not (value > 0 and math.isfinite(value)):
         raise ValueError(f"{name} = {value}; it must be positive and finite")
+
+
+def _whole(name: str, value: float) -> None:
+    if not (value >= 1 and float(value).is_integer()):
+        raise ValueError(f"{name} = {value}; it must be an integer of at least 1")
 
 
 def _nonnegative(name: str, value: float) -> None:

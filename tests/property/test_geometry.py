@@ -78,7 +78,7 @@ def test_minimiser_and_mirror_step_agree_wherever_they_start(body, seed):
     assert far.dikin.norm(far.x - barrier.mirror_step(center, linear).x) < 1e-5
 
 
-def test_a_hundred_thousand_rounds_on_a_thin_triangle():
+def test_ten_thousand_rounds_on_a_thin_triangle():
     """Estimates from one number a round drive the point to a wall and back; every iterate stays inside."""
     rng = np.random.default_rng(2)
     squeeze = np.array([[0.6, -0.8e-6], [0.8, 0.6e-6]])
@@ -88,10 +88,10 @@ def test_a_hundred_thousand_rounds_on_a_thin_triangle():
     x = barrier.analytic_center()
     E, total, loss = barrier.dikin(x), np.zeros(2), np.linalg.solve(squeeze.T, [0.3, 0.4])
     least, most = np.inf, 0.0
-    for t in range(100_000):
-        sign = 1.0 if (t // 25_000) % 2 == 0 else -1.0
+    for t in range(10_000):
+        sign = 1.0 if (t // 2500) % 2 == 0 else -1.0
         y = E.sample(rng)
-        total = total + 0.01 * body.dimension * (sign * (loss @ y)) * E.apply(y - x)
+        total = total + 0.1 * body.dimension * (sign * (loss @ y)) * E.apply(y - x)
         step = barrier.minimize(total, x)
         x, E = step.x, step.dikin
         least, most = min(least, E.slacks.min()), max(most, step.decrement)

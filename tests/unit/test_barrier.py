@@ -276,7 +276,9 @@ def test_bad_points_are_named():
             method([0.5, 0.5, np.nan])
         with pytest.raises(ValueError, match=r"\[0\] is inf"):
             method([np.inf, 0.5, 0.2])
-        with pytest.raises(ValueError, match=r"is off the slice: C\[0\] @ \w+ is 1\.1, not 1"):
+        with pytest.raises(
+            ValueError, match=r"is off the slice: C\[0\] @ \w+ is 1 \+0\.1; it may be off by 2"
+        ):
             method([0.3, 0.3, 0.5])
     for bad in ([1.0, np.inf, 0], [np.nan, 0, 0]):
         with pytest.raises(ValueError, match=r"linear\[\d\] is (inf|nan)"):

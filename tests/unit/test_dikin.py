@@ -132,7 +132,7 @@ def test_sampling_takes_one_normal_an_inequality_and_follows_affine_maps(rng):
 
 def test_a_sample_that_rounding_puts_on_a_wall_is_refused():
     E = ab.LogBarrier(box([0.0], [1.0])).dikin([1e-17])
-    with pytest.raises(ab.geometry.NoMinimizer, match=r"on wall 1: the centre's slack there is 1e-17"):
+    with pytest.raises(ab.geometry.NoMinimizer, match=r"on wall 1: the center's slack there is 1e-17"):
         E.sample(Given(np.array([1.0, 1.0])))
 
 

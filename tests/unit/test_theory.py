@@ -1,5 +1,6 @@
 """Constants and bounds: what they must satisfy, and what they refuse."""
 
+import inspect
 import math
 
 import numpy as np
@@ -12,7 +13,7 @@ def test_rho_and_its_conjugate():
     z = np.linspace(-0.9, 50, 2000)
     rho = np.array([theory.rho(float(v)) for v in z])
     assert np.all(rho >= 0)
-    assert np.all(rho >= [theory.bregman_from_distance(float(v)) for v in z])
+    assert np.all(rho[z >= 0] >= [theory.bregman_from_distance(float(v)) for v in z[z >= 0]])
     for s in np.linspace(0, 0.5, 11):
         assert theory.rho_conjugate(float(s)) <= s**2
         assert theory.rho_conjugate(float(s)) >= (s * z - rho).max() - 1e-12  # Fenchel
@@ -168,9 +169,70 @@ def test_the_radius_holds():
         (lambda: theory.epsilon(np.ones((2, 2))), "radius has shape"),
         (lambda: theory.epsilon(-np.ones((2, 2, 2))), r"radius has the entry -1\.0"),
         (lambda: theory.beta(0), "horizon = 0"),
+        (lambda: theory.beta(2.5), r"horizon = 2\.5; it must be an integer"),
+        (lambda: theory.B(2, 2, 1.5, 10, 0.1), r"horizon = 1\.5; it must be an integer"),
+        (lambda: theory.bregman_from_distance(-1), "local_distance = -1; it must be nonnegative"),
+        (lambda: theory.bias_bound(-1, 1.0, 0.1), "dimension = -1"),
+        (lambda: theory.bias_bound(2, -1.0, 0.1), r"local_distance = -1\.0"),
+        (lambda: theory.bias_bound(2, 1.0, math.inf), "z_hat_epsilon = inf; it must be finite"),
+        (lambda: theory.rate_credit(1.0, 1.0, -0.1), r"divergence = -0\.1"),
+        (
+            lambda: theory.confidence_radius(np.full((2, 3, 2, 3), np.inf), 10, 0.1),
+            r"counts\[0, 0, 0, 0\] is inf",
+        ),
         (lambda: theory.B(2, 2, 2, 0, 0.1), "episodes = 0"),
     ],
 )
 def test_refusals(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+SOUND = {
+    "z": 0.5,
+    "local_distance": 1.0,
+    "theta": 5.0,
+    "gamma": 0.5,
+    "loss_bound": 2.0,
+    "baseline": 1.0,
+    "dimension": 3,
+    "rounds": 10**6,
+    "budget": 1.0,
+    "rate": 1e-6,
+    "eta0": 1e-3,
+    "z_hat_epsilon": 0.1,
+    "previous_rate": 0.1,
+    "divergence": 0.2,
+    "eta": 1e-3,
+    "rank": 3,
+    "epsilon_bound": 1.5,
+    "design_norm": 4.0,
+    "n_points": 9,
+    "least_eigenvalue": 0.1,
+    "n_states": 3,
+    "n_actions": 2,
+    "horizon": 3,
+    "episodes": 1000,
+    "delta": 0.01,
+}
+FUNCTIONS = [
+    (name, function)
+    for name, function in vars(theory).items()
+    if inspect.isfunction(function)
+    and function.__module__ == theory.__name__
+    and not name.startswith("_")
+    and not {"counts", "radius"} & set(inspect.signature(function).parameters)
+]
+
+
+@pytest.mark.parametrize(("name", "function"), FUNCTIONS, ids=[name for name, _ in FUNCTIONS])
+def test_every_argument_of_every_function_is_checked(name, function):
+    """Nonsense in, an error that names it out: NaN, infinity and -1 for each number in turn."""
+    arguments = {p: SOUND[p] for p in inspect.signature(function).parameters if p != "rates"}
+    assert function(**arguments) is not None
+    for argument in arguments:
+        for bad in (math.nan, math.inf, -math.inf, *([-1] if argument != "z_hat_epsilon" else [])):
+            if name == "rho_conjugate" and bad == -1:
+                continue  # a dual norm of the other sign: the function is defined there
+            with pytest.raises(ValueError, match=rf"{argument} = {bad}|rounds = "):
+                function(**{**arguments, argument: bad})

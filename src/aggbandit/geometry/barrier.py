@@ -23,13 +23,34 @@ DRIFT = 1e-4  # an equality broken by more than this part of what is allowed is 
 
 @dataclass(frozen=True, eq=False)
 class LogBarrier:
-    """The logarithmic barrier of a polytope: R(x) = - sum_i log(b_i - a_i·x).
+    """The logarithmic barrier of a polytope.
 
-    It is a theta-self-concordant barrier with theta the number of inequalities. `body` is the set.
-    Every method raises `ValueError` for a point of another shape, not finite, not strictly inside or
-    off the slice, naming the rule that is broken.
+    Minus the sum of the logarithms of the slacks::
 
-    Source: Section 2 (self-concordant barriers) and the appendix on efficient implementation.
+        R(x) = - sum_i log(b_i - a_i·x)
+
+    It is a theta-self-concordant barrier with theta the number of inequalities. Every method raises
+    `ValueError` for a point of another shape, not finite, not strictly inside or off the slice, naming the
+    rule that is broken.
+
+    Args:
+        body: the set.
+
+    Source:
+        Section 2 (self-concordant barriers) and the appendix on efficient implementation.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> barrier = ab.LogBarrier(ab.simplex(3))
+        >>> barrier.analytic_center().round(3)
+        array([0.333, 0.333, 0.333])
+        >>> step = barrier.minimize(np.array([6.0, 0.0, 0.0]), barrier.analytic_center())
+        >>> step.x.round(3), step.decrement <= 1e-8
+        (array([0.121, 0.44 , 0.44 ]), True)
+        >>> y = barrier.dikin(step.x).sample(np.random.default_rng(0))
+        >>> round(step.dikin.norm(y - step.x), 6), bool((y > 0).all())
+        (1.0, True)
     """
 
     body: Polytope
@@ -45,53 +66,91 @@ class LogBarrier:
         return self.body.dimension
 
     def value(self, x: npt.ArrayLike) -> float:
-        """R(x) = - sum_i log(b_i - a_i·x). `x` has shape (D,)."""
+        """The value `R(x) = - sum_i log(b_i - a_i·x)`.
+
+        Args:
+            x: (D,) a point.
+        """
         return -float(np.log(self._slacks("x", x)).sum())
 
     def gradient(self, x: npt.ArrayLike) -> FloatArray:
-        """The gradient A'(1/s) in the whole space, s = b - A x. `x` and the result have shape (D,)."""
+        """The gradient `A'(1/s)` in the whole space, `s = b - A x`.
+
+        Args:
+            x: (D,) a point.
+
+        Returns:
+            (D,) the gradient.
+        """
         gradient: FloatArray = (1 / self._slacks("x", x)) @ self.body.A
         return gradient
 
     def hessian(self, x: npt.ArrayLike) -> FloatArray:
-        """The Hessian A' diag(1/s^2) A in the whole space, shape (D, D). `x` has shape (D,)."""
+        """The Hessian `A' diag(1/s^2) A` in the whole space.
+
+        Args:
+            x: (D,) a point.
+
+        Returns:
+            (D, D) the Hessian.
+        """
         scaled = self.body.A / self._slacks("x", x)[:, None]
         hessian: FloatArray = scaled.T @ scaled
         return hessian
 
     def bregman(self, y: npt.ArrayLike, x: npt.ArrayLike) -> float:
-        """The Bregman divergence R(y) - R(x) - grad R(x)·(y - x).
+        """The Bregman divergence `R(y) - R(x) - grad R(x)·(y - x)`.
 
-        Computed without cancellation as sum_i (q_i - log(1 + q_i)), q_i the part by which slack i
-        grows from x to y. `y` and `x` have shape (D,), both strictly inside.
+        Computed without cancellation as `sum_i (q_i - log(1 + q_i))`, q_i the part by which slack i grows
+        from x to y; no term is negative.
 
-        Source: Section 2.
+        Args:
+            y: (D,) a point strictly inside.
+            x: (D,) another.
+
+        Source:
+            Section 2.
         """
         before, after = self._slacks("x", x), self._slacks("y", y)
         difference = np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64)
         return divergence(self.body.A @ difference / before, after / before)
 
     def analytic_center(self) -> FloatArray:
-        """The minimiser of R on the slice, shape (D,), read-only; computed once."""
+        """The minimizer of R on the slice; computed once.
+
+        Returns:
+            (D,) the center, read-only.
+        """
         return self._center
 
     def dikin(self, x: npt.ArrayLike) -> DikinEllipsoid:
-        """The Dikin ellipsoid at `x`, shape (D,)."""
+        """The Dikin ellipsoid at a point.
+
+        Args:
+            x: (D,) the point.
+        """
         x = np.array(x, dtype=np.float64)
         return dikin_ellipsoid(self.body, x, self._slacks("x", x))
 
     def minimize(self, linear: npt.ArrayLike, start: npt.ArrayLike, tolerance: float = TOLERANCE) -> Step:
-        """The minimiser of R(x) + linear·x on the slice, by Newton's method.
+        """The minimizer of `R(x) + linear·x` on the slice, by Newton's method.
 
-        Steps are damped by 1/(1 + decrement) while the decrement is at least 1/4 and full afterwards;
-        both stay strictly inside. It ends when the decrement is at most `tolerance`, or when a full
-        step no longer halves it, which in exact arithmetic it always does: rounding then has the last
-        word. The decrement in the result says which.
+        Steps are damped by `1/(1 + decrement)` while the decrement is at least 1/4 and full afterwards; both
+        stay strictly inside. It ends when the decrement is at most `tolerance`, or when a full step no longer
+        halves it, which in exact arithmetic it always does: rounding then has the last word. The decrement in
+        the result says which.
 
-        `linear` and `start` have shape (D,), `start` strictly inside. Raises `ValueError` if they are
-        not or if `linear` is not finite, `ArithmeticError` if 1000 steps are not enough.
+        Args:
+            linear: (D,) the linear function.
+            start: (D,) where to start, strictly inside.
+            tolerance: the decrement at which to stop.
 
-        Source: Algorithm 2, line 10, with the projection on the slice in the same step.
+        Raises:
+            ValueError: for a start that is not inside, or if `linear` is not finite.
+            NoMinimizer: if the minimizer is too close to a wall for double precision.
+
+        Source:
+            Algorithm 2, line 10, with the projection on the slice in the same step.
         """
         linear = self.body._vector("linear", linear)
         check_finite("linear", linear)
@@ -100,11 +159,18 @@ class LogBarrier:
         return newton(_Objective(self.body, linear), x, tolerance)
 
     def mirror_step(self, x: npt.ArrayLike, g: npt.ArrayLike) -> Step:
-        """One step of mirror descent from x: the minimiser of R + (g - grad R(x))·x on the slice.
+        """One step of mirror descent: the minimizer of `R + (g - grad R(x))·x` on the slice.
 
-        `x` and `g` have shape (D,); g is the learning rate times the loss vector. Raises as `minimize`.
+        Args:
+            x: (D,) where the step starts.
+            g: (D,) the learning rate times the loss vector.
 
-        Source: Section 2, Eq. (ALG:OMD), with the projection on the slice in the same step.
+        Raises:
+            ValueError: as `minimize`.
+            NoMinimizer: as `minimize`.
+
+        Source:
+            Section 2, Eq. (ALG:OMD), with the projection on the slice in the same step.
         """
         return self.minimize(self.body._vector("g", g) - self.gradient(x), x)
 

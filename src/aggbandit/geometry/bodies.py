@@ -20,20 +20,32 @@ __all__ = [
 
 
 def simplex(n: int) -> Polytope:
-    """The probability vectors over n things: {x : x >= 0, sum_i x_i = 1}.
+    """The probability vectors over n things, `{x : x >= 0, sum_i x_i = 1}`.
 
-    `n` is at least 2. Points have shape (n,), the slice has dimension n - 1, theta is n. Raises
-    `ValueError` for a smaller `n`.
+    Args:
+        n: how many, at least 2. Points have shape (n,), the slice has dimension n - 1, theta is n.
+
+    Raises:
+        ValueError: for a smaller n.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> ab.simplex(3).dimension, ab.simplex(3).contains([0.2, 0.3, 0.5])
+        (2, True)
     """
     _at_least("n", n, 2)
     return Polytope(-np.eye(n), np.zeros(n), np.ones((1, n)), np.ones(1))
 
 
 def box(low: npt.ArrayLike, high: npt.ArrayLike) -> Polytope:
-    """The box {x : low <= x <= high}.
+    """The box `{x : low <= x <= high}`, with theta = 2D.
 
-    `low` and `high` have shape (D,); theta is 2D. Raises `ValueError` if the shapes differ or some
-    side of the box has no length.
+    Args:
+        low: (D,) the least corner.
+        high: (D,) the largest corner.
+
+    Raises:
+        ValueError: if the shapes differ or some side of the box has no length.
     """
     low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
     if low.ndim != 1 or low.shape != high.shape:
@@ -43,9 +55,13 @@ def box(low: npt.ArrayLike, high: npt.ArrayLike) -> Polytope:
 
 
 def cross_polytope(n: int) -> Polytope:
-    """The unit ball of the L1 norm, {x : sum_i |x_i| <= 1}, as its 2^n inequalities.
+    """The unit ball of the L1 norm, `{x : sum_i |x_i| <= 1}`, as its 2^n inequalities.
 
-    `n` is at least 1 and at most 12. Points have shape (n,). Raises `ValueError` for another `n`.
+    Args:
+        n: the dimension, from 1 to 12. Points have shape (n,).
+
+    Raises:
+        ValueError: for another n.
     """
     _at_least("n", n, 1)
     if n > 12:
@@ -55,9 +71,13 @@ def cross_polytope(n: int) -> Polytope:
 
 
 def regular_polygon(k: int) -> Polytope:
-    """The regular polygon with `k` corners on the unit circle, the first at (1, 0).
+    """The regular polygon with its corners on the unit circle, the first at (1, 0).
 
-    `k` is at least 3; points have shape (2,); theta is k. Raises `ValueError` for a smaller `k`.
+    Args:
+        k: how many corners, at least 3. Points have shape (2,); theta is k.
+
+    Raises:
+        ValueError: for a smaller k.
     """
     _at_least("k", k, 3)
     angle = (2 * np.arange(k) + 1) * np.pi / k
@@ -67,16 +87,20 @@ def regular_polygon(k: int) -> Polytope:
 def random_polygon(n_sides: int, rng: np.random.Generator) -> Polytope:
     """A random polygon around the origin, each of its sides of positive length.
 
-    The linear image of a polygon whose `n_sides` sides all touch the unit circle: normals at evenly
-    spaced angles, each shifted at random by up to a fifth of the spacing; stretched by a factor
-    uniform in [1, 3] along a uniform direction.
+    The linear image of a polygon whose sides all touch the unit circle: normals at evenly spaced angles,
+    each shifted at random by up to a fifth of the spacing; stretched by a factor uniform in [1, 3] along a
+    uniform direction.
 
-    `n_sides` is at least 3. Points have shape (2,). Random numbers: one call `rng.random(n_sides + 2)`.
-    Raises `ValueError` for fewer sides.
+    Args:
+        n_sides: how many sides, at least 3. Points have shape (2,).
+        rng: the source of randomness; one call `rng.random(n_sides + 2)`.
+
+    Raises:
+        ValueError: for fewer sides.
     """
     _at_least("n_sides", n_sides, 3)
     uniform = rng.random(n_sides + 2)
-    # Shifts of a fifth keep neighbouring normals less than half a turn apart, which bounds a triangle too.
+    # Shifts of a fifth keep neighboring normals less than half a turn apart, which bounds a triangle too.
     angle = 2 * np.pi * (np.arange(n_sides) + 0.4 * (uniform[:n_sides] - 0.5)) / n_sides
     normals = np.column_stack([np.cos(angle), np.sin(angle)])
     direction, stretch = np.pi * uniform[-2], 1 + 2 * uniform[-1]

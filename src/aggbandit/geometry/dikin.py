@@ -2,7 +2,7 @@
 
     E(x) = {y : ||y - x||_x <= 1, C y = d},    ||v||_x = sqrt(v' H v),    H = A' S^-2 A,  S = diag(b - A x)
 
-Everything is computed from one QR factorisation of the rows of A, each divided by its slack, along
+Everything is computed from one QR factorization of the rows of A, each divided by its slack, along
 the slice. H itself is never formed: near a wall, or in a thin set, forming it loses half the digits.
 """
 
@@ -26,11 +26,16 @@ SURFACE_TOLERANCE = 1e-9  # a sampled point has local norm one only to rounding
 class DikinEllipsoid:
     """The Dikin ellipsoid of a log barrier at a point; made by `LogBarrier.dikin`.
 
-    `body` is the set, `center` (D,) the point, `slacks` (m,) its distances b - A x from the walls;
-    `qr` and `tau` are the QR factorisation (LAPACK's layout) of the (m, n) matrix of rows of A W,
-    each divided by its slack, where W is the body's basis of the slice.
+    Attributes:
+        body: the set.
+        center: (D,) the point.
+        slacks: (m,) its distances b - A x from the walls.
+        qr: (m, n) with `tau` the QR factorization (LAPACK's layout) of the rows of A W, each divided by its
+            slack, where W is the body's basis of the slice.
+        tau: (n,) see `qr`.
 
-    Source: Section 2, Eq. (dikininbody); the slice as in the appendix on efficient implementation.
+    Source:
+        Section 2, Eq. (dikininbody); the slice as in the appendix on efficient implementation.
     """
 
     body: Polytope
@@ -41,60 +46,97 @@ class DikinEllipsoid:
     __reduce__ = reduce_frozen
 
     def norm(self, v: npt.ArrayLike) -> float:
-        """The local norm ||v||_x = sqrt(v' H v) = ||S^-1 A v||.
+        """The local norm, `||v||_x = sqrt(v' H v) = ||S^-1 A v||`.
 
-        `v` has shape (D,) and need not lie along the slice. Raises `ValueError` if the shape is another.
+        Args:
+            v: (D,) a vector, which need not lie along the slice.
+
+        Raises:
+            ValueError: if the shape is another.
         """
         scaled = self._scaled(v)
         return math.sqrt(scaled @ scaled)
 
     def dual_norm(self, loss: npt.ArrayLike) -> float:
-        """The dual local norm on the slice: the largest loss·v over ||v||_x <= 1, C v = 0.
+        """The dual local norm on the slice, the largest `loss·v` over `||v||_x <= 1, C v = 0`.
 
-        ||l||*_x = sqrt(l' W (W' H W)^-1 W' l), unchanged by adding a combination of the rows of C.
-        `loss` has shape (D,). Raises `ValueError` if it has another.
+        It is `sqrt(l' W (W' H W)^-1 W' l)`, unchanged by adding a combination of the rows of C.
+
+        Args:
+            loss: (D,) the vector l.
+
+        Raises:
+            ValueError: if the shape is another.
         """
         reduced = self._reduced(self.body._vector("loss", loss))
         return math.sqrt(reduced @ reduced)
 
     def apply(self, v: npt.ArrayLike) -> FloatArray:
-        """The product H v = A' S^-2 A v, in the coordinates of the whole space.
+        """The product `H v = A' S^-2 A v`, in the coordinates of the whole space.
 
-        `v` and the result have shape (D,). Raises `ValueError` if the shape is another. With v = y - x
-        it is the direction of the one-point estimator (Algorithm 2, line 8).
+        With v = y - x it is the direction of the one-point estimator (Algorithm 2, line 8).
+
+        Args:
+            v: (D,) a vector.
+
+        Returns:
+            (D,) the product.
+
+        Raises:
+            ValueError: if the shape is another.
         """
         product: FloatArray = (self._scaled(v) / self.slacks) @ self.body.A
         return product
 
     def newton_step(self, gradient: npt.ArrayLike) -> FloatArray:
-        """The step v = -W (W' H W)^-1 W' gradient, minimising gradient·v + v' H v / 2 over C v = 0.
+        """The step that minimizes `gradient·v + v' H v / 2` over C v = 0.
 
-        `gradient` and the result have shape (D,). Its local norm is the dual norm of the gradient, the
-        Newton decrement. Raises `ValueError` if the shape is another.
+        It is `v = -W (W' H W)^-1 W' gradient`; its local norm is the dual norm of the gradient, the Newton
+        decrement.
+
+        Args:
+            gradient: (D,) the gradient.
+
+        Returns:
+            (D,) the step.
+
+        Raises:
+            ValueError: if the shape is another.
         """
         return self._newton(self.body._vector("gradient", gradient))[0]
 
     def contains(self, y: npt.ArrayLike) -> bool:
-        """Whether ||y - x||_x <= 1 and C (y - x) = 0, both to rounding.
+        """Whether `||y - x||_x <= 1` and C (y - x) = 0, both to rounding.
 
-        `y` has shape (D,). Raises `ValueError` if it has another.
+        Args:
+            y: (D,) a point.
+
+        Raises:
+            ValueError: if the shape is another.
         """
         y = self.body._vector("y", y)
         return self.norm(y - self.center) <= 1 + SURFACE_TOLERANCE and self.body._off_slice(y) is None
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
-        """A point y drawn uniformly from the surface: ||y - x||_x = 1, C y = d.
+        """A point drawn uniformly from the surface, `||y - x||_x = 1, C y = d`.
 
-        A standard normal of all m scaled slacks is projected onto those a move along the slice can
-        make, which leaves N(0, W (W' H W)^-1 W'); scaled to local norm one it is uniform. The law and
-        the draw do not depend on the basis W, nor on the coordinates of the set.
+        A standard normal of all m scaled slacks is projected onto those a move along the slice can make,
+        which leaves `N(0, W (W' H W)^-1 W')`; scaled to local norm one it is uniform. The law and the draw do
+        not depend on the basis W, nor on the coordinates of the set.
 
-        Random numbers: one call `rng.standard_normal(m)`, m the number of inequalities.
-        The result has shape (D,) and is strictly inside the set. Raises `NoMinimizer` if rounding
-        put it on a wall: x is then closer to that wall than about 1e-8 of the way to the next.
+        Args:
+            rng: the source of randomness; one call `rng.standard_normal(m)`, m the number of inequalities.
 
-        Source: Algorithm 2, lines 4-5, corrected for the slice (the printed sampler of the appendix's
-        Option 1 leaves the ellipsoid).
+        Returns:
+            (D,) the point, strictly inside the set.
+
+        Raises:
+            NoMinimizer: if rounding put it on a wall: x is then closer to that wall than about 1e-8 of the
+                way to the next.
+
+        Source:
+            Algorithm 2, lines 4-5, corrected for the slice (the printed sampler of the appendix's Option 1
+            leaves the ellipsoid).
         """
         normal = rng.standard_normal(self.slacks.size)
         projected, _, _ = lapack.dormqr("L", "T", self.qr, self.tau, normal[:, None], normal.size)
@@ -107,15 +149,18 @@ class DikinEllipsoid:
         if not slacks.min() > 0:
             i = int(slacks.argmin())
             raise NoMinimizer(
-                f"the sampled point is on wall {i}: the centre's slack there is {self.slacks[i]:.3g},"
+                f"the sampled point is on wall {i}: the center's slack there is {self.slacks[i]:.3g},"
                 " too small beside the others for double precision"
             )
         return y
 
     def axes(self) -> FloatArray:
-        """The half axes, one a row, the longest first: y = x + u @ axes with |u| = 1 runs over the surface.
+        """The half axes, the longest first: `x + u @ axes` with |u| = 1 runs over the surface.
 
-        The result has shape (n, D). Signs are fixed by making the largest coordinate of each positive.
+        Signs are fixed by making the largest coordinate of each positive.
+
+        Returns:
+            (n, D) one half axis a row.
         """
         _, singular, directions = np.linalg.svd(np.triu(self.qr[: self.qr.shape[1]]))
         axes = (directions / singular[:, None])[::-1] @ self.body.basis.T
@@ -124,11 +169,18 @@ class DikinEllipsoid:
         return signed
 
     def boundary(self, plane: npt.ArrayLike | None = None, n_points: int = 181) -> FloatArray:
-        """The closed curve in which a plane through the centre cuts the surface, for drawing.
+        """The closed curve in which a plane through the center cuts the surface, for drawing.
 
-        `plane` holds two independent directions along the slice, shape (2, D); None takes the whole
-        slice, if that is two-dimensional. The result has shape (`n_points`, D), its last point the first.
-        Raises `ValueError` if the plane is missing, has another shape, or is not a plane of the slice.
+        Args:
+            plane: (2, D) two independent directions along the slice; None takes the whole slice, if that is
+                two-dimensional.
+            n_points: how many points.
+
+        Returns:
+            (n_points, D) the curve, its last point the first.
+
+        Raises:
+            ValueError: if the plane is missing, has another shape, or is not a plane of the slice.
         """
         if plane is None:
             if self.body.dimension != 2:
@@ -178,9 +230,15 @@ class DikinEllipsoid:
 
 
 def dikin_ellipsoid(body: Polytope, center: FloatArray, slacks: FloatArray) -> DikinEllipsoid:
-    """The Dikin ellipsoid of `body` at `center`, whose positive `slacks` = b - A x are already known.
+    """The Dikin ellipsoid at a point whose slacks are already known; nothing is checked here.
 
-    Shapes (D,) and (m,); nothing is checked here. Source: Section 2, Eq. (dikininbody).
+    Args:
+        body: the set.
+        center: (D,) the point.
+        slacks: (m,) its slacks b - A x, positive.
+
+    Source:
+        Section 2, Eq. (dikininbody).
     """
     qr, tau, _, _ = lapack.dgeqrf(body.slice_rows / slacks[:, None])
     return DikinEllipsoid(body, center, slacks, qr, tau)

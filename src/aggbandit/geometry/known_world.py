@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import BoolArray, FloatArray, IntArray, check_shape, reduce_frozen
+from aggbandit._arrays import FloatArray, IntArray, check_shape, reduce_frozen
 from aggbandit.geometry.polytope import Polytope
 from aggbandit.mdp import FiniteHorizonMDP
 
@@ -18,8 +18,12 @@ __all__ = ["OccupancyCoordinates", "known_occupancy_polytope", "occupancy_coordi
 class OccupancyCoordinates:
     """The coordinates x(h,s,a) of a known world that can have mass, and the way to tables and back.
 
-    `mdp` is the world; `cells` (D, 3) lists the triples (h, s, a) in order: all actions at every state
-    that can be reached at step h. Made by `occupancy_coordinates`.
+    Made by `occupancy_coordinates`.
+
+    Attributes:
+        mdp: the world.
+        cells: (D, 3) the triples (h, s, a) in order: all actions at every state that can be
+            reached at step h.
     """
 
     mdp: FiniteHorizonMDP
@@ -27,9 +31,16 @@ class OccupancyCoordinates:
     __reduce__ = reduce_frozen
 
     def to_table(self, x: npt.ArrayLike) -> FloatArray:
-        """The occupancy table x[h,s,a,s'] = x(h,s,a) P(s'|s,a,h) of a point.
+        """The occupancy table of a point, `x[h,s,a,s'] = x(h,s,a) P(s'|s,a,h)`.
 
-        `x` has shape (D,), the result (H, S, A, S). Raises `ValueError` if `x` has another shape.
+        Args:
+            x: (D,) the point.
+
+        Returns:
+            (H, S, A, S) the table.
+
+        Raises:
+            ValueError: if x has another shape.
         """
         x = np.asarray(x, dtype=np.float64)
         check_shape("x", x, (len(self.cells),), "(D,)")
@@ -39,9 +50,16 @@ class OccupancyCoordinates:
         return table
 
     def from_table(self, table: npt.ArrayLike) -> FloatArray:
-        """The point x(h,s,a) = sum_s' table[h,s,a,s'] of an occupancy table.
+        """The point of an occupancy table, `x(h,s,a) = sum_s' table[h,s,a,s']`.
 
-        `table` has shape (H, S, A, S), the result (D,). Raises `ValueError` if `table` has another shape.
+        Args:
+            table: (H, S, A, S) the table.
+
+        Returns:
+            (D,) the point.
+
+        Raises:
+            ValueError: if the table has another shape.
         """
         table = np.asarray(table, dtype=np.float64)
         check_shape("table", table, self.mdp.transitions.shape, "(H, S, A, S)")
@@ -50,9 +68,16 @@ class OccupancyCoordinates:
         return point
 
     def loss_vector(self, loss: npt.ArrayLike) -> FloatArray:
-        """The vector l with l·x the expected loss: l(h,s,a) = sum_s' P(s'|s,a,h) loss[h,s,a,s'].
+        """The vector l with l·x the expected loss, `l(h,s,a) = sum_s' P(s'|s,a,h) loss[h,s,a,s']`.
 
-        `loss` has shape (H, S, A, S), the result (D,). Raises `ValueError` if `loss` has another shape.
+        Args:
+            loss: (H, S, A, S) the losses.
+
+        Returns:
+            (D,) the vector.
+
+        Raises:
+            ValueError: if the loss has another shape.
         """
         loss = np.asarray(loss, dtype=np.float64)
         check_shape("loss", loss, self.mdp.transitions.shape, "(H, S, A, S)")
@@ -62,40 +87,54 @@ class OccupancyCoordinates:
 def occupancy_coordinates(mdp: FiniteHorizonMDP) -> OccupancyCoordinates:
     """The coordinates of `known_occupancy_polytope(mdp)`.
 
-    A coordinate that is zero on the whole set is none: there the log barrier would be infinite
-    everywhere. `mdp` is the known world.
+    A coordinate that is zero on the whole set is none: there the log barrier would be infinite everywhere.
+
+    Args:
+        mdp: the known world.
     """
-    reachable = _reachable(mdp)
-    cells = [
-        (h, s, a)
-        for h, s in np.argwhere(reachable)
-        for a in range(mdp.n_actions)
-    ]  # fmt: skip
+    cells = [(h, s, a) for h, s in np.argwhere(mdp.reachable) for a in range(mdp.n_actions)]
     return OccupancyCoordinates(mdp, np.array(cells, dtype=np.int64))
 
 
 def known_occupancy_polytope(mdp: FiniteHorizonMDP) -> Polytope:
     """The occupancy measures of a world whose dynamics are known, in the coordinates x(h,s,a).
 
-    x >= 0; the actions at the start share mass one; at every later (h, s) that can be reached, the
-    actions share the mass that flows in:
+    x >= 0; the actions at the start share mass one; at every later (h, s) that can be reached, the actions
+    share the mass that flows in::
 
-        sum_a x(h,s,a) = sum_{s'',a} x(h-1,s'',a) P(s|s'',a,h-1).
+        sum_a x(h,s,a) = sum_{s'',a} x(h-1,s'',a) P(s|s'',a,h-1)
 
-    The coordinates are those of `occupancy_coordinates(mdp)`, whose methods lead to tables [h,s,a,s']
-    and back. With H steps, R reachable pairs (h,s) and A actions: D = R A, n = R (A - 1), theta = R A.
-    Raises `ValueError` if there is a single action: the set is then one point; and if a state can be
-    reached, but with probability below about 1e-10 only: the set is then flat in double precision (put
-    exact zeros where transitions are impossible).
+    The coordinates are those of `occupancy_coordinates(mdp)`, whose methods lead to tables [h,s,a,s'] and
+    back. With H steps, R reachable pairs (h,s) and A actions: D = R A, n = R (A - 1), theta = R A.
 
-    `mdp` is the known world. Source: Section 2 (occupancy measures), Eq. (omset), for fixed dynamics.
+    Args:
+        mdp: the known world.
+
+    Raises:
+        ValueError: if there is a single action: the set is then one point; and if a state can be reached, but
+            with probability below about 1e-10 only: the set is then flat in double precision (put exact zeros
+            where transitions are impossible).
+
+    Source:
+        Section 2 (occupancy measures), Eq. (omset), for fixed dynamics.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> world = ab.night_driver()
+        >>> ways = ab.known_occupancy_polytope(world.mdp)
+        >>> ways.ambient_dimension, ways.dimension
+        (14, 7)
+        >>> loss = ab.occupancy_coordinates(world.mdp).loss_vector(world.loss)
+        >>> best = loss @ ways.minimize(loss)
+        >>> bool(abs(best - world.mdp.best_policy(world.loss)[1]) < 1e-9)
+        True
     """
     if mdp.n_actions == 1:
         raise ValueError(
             "the set is flat: with a single action there is one policy and one occupancy measure"
         )
     cells = occupancy_coordinates(mdp).cells
-    states = [(int(h), int(s)) for h, s in np.argwhere(_reachable(mdp))]
+    states = [(int(h), int(s)) for h, s in np.argwhere(mdp.reachable)]
     flow = np.zeros((len(states), len(cells)))
     for i, (h, s) in enumerate(states):
         for j, (step, state, action) in enumerate(cells):
@@ -106,12 +145,3 @@ def known_occupancy_polytope(mdp: FiniteHorizonMDP) -> Polytope:
     start = np.zeros(len(states))
     start[0] = 1.0
     return Polytope(-np.eye(len(cells)), np.zeros(len(cells)), flow, start)
-
-
-def _reachable(mdp: FiniteHorizonMDP) -> BoolArray:
-    """reachable[h, s]: whether some policy is at state s at step h with positive probability."""
-    reachable = np.zeros((mdp.horizon, mdp.n_states), dtype=np.bool_)
-    reachable[0, mdp.initial_state] = True
-    for h in range(1, mdp.horizon):
-        reachable[h] = (mdp.transitions[h - 1, reachable[h - 1]] > 0).any(axis=(0, 1))
-    return reachable

@@ -151,16 +151,37 @@ def _root_plus(r: FloatArray, sigma: FloatArray, root: FloatArray) -> FloatArray
 
 
 class OccupancyBarrier:
-    """The logarithmic barrier of S_i, its auxiliary variables minimised out; `LogBarrier`'s interface.
+    """The logarithmic barrier of S_i, its auxiliary variables minimized out; `LogBarrier`'s interface.
 
-    R(x) = sum over cells of  -sum_s' log x[h,s,a,s']  and, where the cell is constrained,
-    -(S+1) log sigma - sum_s' log t_s' - S log 2  with sigma and t as in this module's first lines.
+    R is the sum over cells of `-sum_s' log x[h,s,a,s']` and, where the cell is constrained, of
+    `-(S+1) log sigma - sum_s' log t_s' - S log 2` with sigma and t as in this module's first lines.
 
     Points, gradients and directions have shape (H, S, A, S); entries of cells without mass, (0, s != s_1),
     are zero and stay zero. `theta` is S a cell plus 2S + 1 a constrained cell; `dimension` is that of the
     slice.
 
-    body: the set. Source: Section D, Option 1 (there without saying how the L1 constraint is written).
+    Args:
+        body: the set.
+
+    Raises:
+        ValueError: for a radius below 1e-12, at which double precision has no digit left.
+
+    Source:
+        Section D, Option 1 (there without saying how the L1 constraint is written).
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> world = ab.random_mdp(2, 2, 2, np.random.default_rng(0))
+        >>> body = ab.OccupancySet(world.transitions, np.full((2, 2, 2), 0.3))
+        >>> barrier = ab.OccupancyBarrier(body)
+        >>> center = barrier.analytic_center()
+        >>> y = barrier.dikin(center).sample(np.random.default_rng(1))
+        >>> body.contains(y), round(barrier.dikin(center).norm(y - center), 6)
+        (True, 1.0)
+        >>> step = barrier.mirror_step(center, np.random.default_rng(2).random(body.shape))
+        >>> step.decrement <= 1e-8, body.contains(step.x)
+        (True, True)
     """
 
     def __init__(self, body: OccupancySet) -> None:
@@ -252,10 +273,13 @@ class OccupancyBarrier:
         return -1.0 / x - pull - wall.z / wall.sigma[:, None]
 
     def value(self, x: ArrayLike) -> float:
-        """R(x).
+        """The value R(x).
 
-        x: (H, S, A, S), strictly inside the inequalities (it need not satisfy the equations).
-        Raises ValueError for a wrong shape, a NaN, or a point that is not inside, naming the inequality.
+        Args:
+            x: (H, S, A, S) strictly inside the inequalities (it need not satisfy the equations).
+
+        Raises:
+            ValueError: for a wrong shape, a NaN, or a point that is not inside, naming the inequality.
         """
         cells = self._inside(x)
         wall = self._wall(cells)
@@ -264,10 +288,16 @@ class OccupancyBarrier:
         return float(l1 - np.log(cells).sum())
 
     def gradient(self, x: ArrayLike) -> FloatArray:
-        """The gradient of R: -1/x - J'(m r) - z/sigma, cell by cell.
+        """The gradient of R, `-1/x - J'(m r) - z/sigma` cell by cell.
 
-        x: (H, S, A, S), strictly inside the inequalities. Returns shape (H, S, A, S).
-        Raises ValueError as `value`.
+        Args:
+            x: (H, S, A, S) strictly inside the inequalities.
+
+        Returns:
+            (H, S, A, S) the gradient.
+
+        Raises:
+            ValueError: as `value`.
         """
         cells = self._inside(x)
         return self._table(self._gradient(cells, self._wall(cells)))
@@ -275,8 +305,14 @@ class OccupancyBarrier:
     def hessian(self, x: ArrayLike) -> FloatArray:
         """The Hessian of R as a dense matrix, for looking at and for tests: nothing here uses it.
 
-        x: (H, S, A, S), strictly inside the inequalities. Returns shape (d, d), d = HSAS, for vectors
-        `table.ravel()`; rows and columns of cells without mass are zero. Raises ValueError as `value`.
+        Args:
+            x: (H, S, A, S) strictly inside the inequalities.
+
+        Returns:
+            (d, d) for vectors `table.ravel()`, d = HSAS; rows and columns of cells without mass are zero.
+
+        Raises:
+            ValueError: as `value`.
         """
         dikin = self.dikin(x)
         size = math.prod(self.body.shape)
@@ -334,9 +370,13 @@ class OccupancyBarrier:
         return total
 
     def dikin(self, x: ArrayLike) -> OccupancyDikin:
-        """The Dikin ellipsoid at x, factorised.
+        """The Dikin ellipsoid at x, factorized.
 
-        x: (H, S, A, S), strictly inside the inequalities. Raises ValueError as `value`.
+        Args:
+            x: (H, S, A, S) strictly inside the inequalities.
+
+        Raises:
+            ValueError: as `value`.
         """
         return self._factorized(self._inside(x))
 
@@ -347,50 +387,67 @@ class OccupancyBarrier:
         return self._last
 
     def analytic_center(self) -> FloatArray:
-        """The point of the slice where R is least: x_1 of Algorithm 2. Returns shape (H, S, A, S).
+        """The point of the slice where R is least: x_1 of Algorithm 2.
 
-        Source: Algorithm 2, line 2.
+        Returns:
+            (H, S, A, S) the center.
+
+        Source:
+            Algorithm 2, line 2.
         """
         return self.minimize(np.zeros(self.body.shape), self.body.interior_point()).x
 
     def mirror_step(self, x: ArrayLike, g: ArrayLike) -> Step:
-        """The mirror descent step from x against g: argmin of g·y + B_R(y, x) over the slice.
+        """The mirror descent step from x against g, the minimizer of `g·y + B_R(y, x)` over the slice.
 
-        x: (H, S, A, S), strictly inside; g: (H, S, A, S), rate times loss. Returns what `minimize` returns.
-        Raises ValueError as `minimize`. Source: Eq. (OMD), with the projection of Section D, Option 1.
+        Args:
+            x: (H, S, A, S) strictly inside.
+            g: (H, S, A, S) rate times loss.
+
+        Raises:
+            ValueError: as `minimize`.
+            NoMinimizer: as `minimize`.
+
+        Source:
+            Eq. (OMD), with the projection of Section D, Option 1.
         """
         return self.minimize(np.asarray(g, dtype=np.float64) - self.gradient(x), x)
 
     def minimize(self, linear: ArrayLike, start: ArrayLike, tolerance: float = TOLERANCE) -> Step:
-        """The minimiser of R(y) + linear·y over the slice, by Newton's method.
+        """The minimizer of `R(y) + linear·y` over the slice, by Newton's method.
 
-        linear: (H, S, A, S); start: (H, S, A, S), strictly inside the inequalities; tolerance: the decrement
-        at which to stop.
+        A step is damped by `1/(1 + decrement)` while the decrement is 1/4 or more. Once it is at most 1/20,
+        further steps are taken with the old factorization, as long as they halve the decrement: they cost a
+        solve each, and the point so reached is the one whose factorization the next round needs anyway. Every
+        step also removes what rounding did to the flow equations. The result is certified by a factorization
+        at the result: its decrement is at most `tolerance`, or what rounding allows close to a wall.
 
-        A step is damped by 1/(1 + decrement) while the decrement is 1/4 or more. Once it is at most 1/20,
-        further steps are taken with the old factorisation, as long as they halve the decrement: they cost a
-        solve each, and the point so reached is the one whose factorisation the next round needs anyway. Every
-        step also removes what rounding did to the flow equations. The result is certified by a factorisation
-        at the result.
+        Args:
+            linear: (H, S, A, S) the linear function.
+            start: (H, S, A, S) strictly inside the inequalities.
+            tolerance: the decrement at which to stop.
 
-        Returns the point, its Dikin ellipsoid, its Newton decrement (at most 1e-8; what rounding allows close
-        to a wall) and the numbers of steps and of damped ones. Raises ValueError for a wrong shape, a NaN, or
-        a start that is not inside; NoMinimizer or RuntimeError (10,000 steps do not suffice) when the
-        minimiser is closer to a wall than double precision can tell, for `linear` of 1e9 and more.
+        Raises:
+            ValueError: for a wrong shape, a NaN, or a start that is not inside.
+            NoMinimizer: when the minimizer is closer to a wall than double precision can tell, for `linear`
+                of 1e9 and more.
         """
         return newton(_Objective(self, self._cells("linear", linear)), self.dikin(start).x, tolerance)
 
 
 class OccupancyDikin:
-    """The Dikin ellipsoid { y : ||y - x||_x <= 1 } of an `OccupancyBarrier`, on the slice of the flow
-    equations.
+    """The Dikin ellipsoid `{y : ||y - x||_x <= 1}` of an `OccupancyBarrier`, on the slice of its flow.
 
     Its metric is the Hessian at x, kept cell by cell as diagonal plus rank three. The flow equations couple
-    neighbouring steps only, so that C G C' is block tridiagonal, and banded.
+    neighboring steps only, so that C G C' is block tridiagonal, and banded. Made by
+    `OccupancyBarrier.dikin`, which takes a table.
 
-    barrier: whose ellipsoid; x: the centre, (cells, S). Made by `OccupancyBarrier.dikin`, which takes a
-    table.
-    Source: Section 2 (Dikin ellipsoid); Section D, Option 1, corrected.
+    Args:
+        barrier: whose ellipsoid.
+        x: (cells, S) the center.
+
+    Source:
+        Section 2 (Dikin ellipsoid); Section D, Option 1, corrected.
     """
 
     def __init__(self, barrier: OccupancyBarrier, x: FloatArray) -> None:
@@ -483,9 +540,9 @@ class OccupancyDikin:
 
     def _inverse_times(self, u: FloatArray, wall_noise: FloatArray | float = 0.0) -> FloatArray:
         """G (u + kappa^{1/2} z noise): `wall_noise`, (cells,), is kept apart because kappa may be huge."""
-        centred = u - ((self._v * u).sum(axis=1) / self._a)[:, None]
+        centered = u - ((self._v * u).sum(axis=1) / self._a)[:, None]
         pu = (self._p * u).sum(axis=1)
-        image = self._v * centred + (self._mass_scale * pu)[:, None] * self._p
+        image = self._v * centered + (self._mass_scale * pu)[:, None] * self._p
         su = (self._s * u).sum(axis=1) - wall_noise * np.sqrt(self.wall.inverse_kappa)
         return np.asarray(image - (su / self._tau)[:, None] * self._s, dtype=np.float64)
 
@@ -495,9 +552,16 @@ class OccupancyDikin:
         return np.asarray(self._unit * scaled, dtype=np.float64)
 
     def solve(self, g: FloatArray, residual: FloatArray) -> tuple[FloatArray, FloatArray, float]:
-        """The Newton step in cells: d minimising g·d + d'H d/2 over C d = -residual, lambda, and sqrt(d'H d).
+        """The Newton step in cells: the d that minimizes `g·d + d'H d/2` over `C d = -residual`.
 
-        d = -G (g + C'lambda) with C G C' lambda = residual - C G g.
+        It is `d = -G (g + C'lambda)` with `C G C' lambda = residual - C G g`.
+
+        Args:
+            g: (cells, S) the gradient.
+            residual: (p,) how far the point is off the flow equations.
+
+        Returns:
+            d, lambda, and the decrement sqrt(d'H d).
         """
         dual = self._multipliers(residual - self._flow(self._inverse_times(g)))
         reduced = g + self._flow.transpose(dual)
@@ -509,45 +573,78 @@ class OccupancyDikin:
 
     @property
     def center(self) -> FloatArray:
-        """x, the centre, (H, S, A, S)."""
+        """The center x, (H, S, A, S)."""
         return self._barrier._table(self.x)
 
     def apply(self, v: ArrayLike) -> FloatArray:
-        """H v, the Hessian times a direction.
+        """The product H v of the Hessian and a direction.
 
-        v: (H, S, A, S). Returns the same shape; entries of cells without mass are zero.
-        Raises ValueError for a wrong shape or a NaN.
+        Args:
+            v: (H, S, A, S) the direction.
+
+        Returns:
+            (H, S, A, S) the product; entries of cells without mass are zero.
+
+        Raises:
+            ValueError: for a wrong shape or a NaN.
         """
         return self._barrier._table(self._hessian_times(self._barrier._cells("v", v)))
 
     def norm(self, v: ArrayLike) -> float:
-        """The local norm ||v||_x = sqrt(v'H v).
+        """The local norm `||v||_x = sqrt(v'H v)`.
 
-        v: (H, S, A, S). Raises ValueError for a wrong shape or a NaN. Source: Section 2.
+        Args:
+            v: (H, S, A, S) the direction.
+
+        Raises:
+            ValueError: for a wrong shape or a NaN.
+
+        Source:
+            Section 2.
         """
         return math.sqrt(self._square(self._barrier._cells("v", v)))
 
     def dual_norm(self, loss: ArrayLike) -> float:
-        """The dual norm on the slice: max of loss·v over Cv = 0, ||v||_x <= 1, whatever C'lambda is added.
+        """The dual norm on the slice, the largest `loss·v` over `Cv = 0, ||v||_x <= 1`.
 
-        loss: (H, S, A, S). Raises ValueError for a wrong shape or a NaN. Source: Section 2.
+        Adding C'lambda to the loss changes nothing.
+
+        Args:
+            loss: (H, S, A, S) the loss.
+
+        Raises:
+            ValueError: for a wrong shape or a NaN.
+
+        Source:
+            Section 2.
         """
         _, _, decrement = self.solve(self._barrier._cells("loss", loss), np.zeros(self._flow.rows))
         return decrement
 
     def contains(self, y: ArrayLike) -> bool:
-        """Is y on the slice, and in the ellipsoid, ||y - x||_x <= 1, both up to rounding?
+        """Whether a point is on the slice and in the ellipsoid, `||y - x||_x <= 1`, both up to rounding.
 
-        y: (H, S, A, S). Raises ValueError for a wrong shape or a NaN.
+        Args:
+            y: (H, S, A, S) the point.
+
+        Raises:
+            ValueError: for a wrong shape or a NaN.
         """
         cells = self._barrier._cells("y", y)
         on_slice = bool(np.abs(self._flow.residual(cells)).max() <= SURFACE_TOLERANCE)
         return on_slice and math.sqrt(self._square(cells - self.x)) <= 1.0 + SURFACE_TOLERANCE
 
     def newton_step(self, g: ArrayLike) -> FloatArray:
-        """The d that minimises g·d + d'H d/2 over Cd = 0.
+        """The d that minimizes `g·d + d'H d/2` over `Cd = 0`.
 
-        g: (H, S, A, S). Returns the same shape. Raises ValueError for a wrong shape or a NaN.
+        Args:
+            g: (H, S, A, S) the gradient.
+
+        Returns:
+            (H, S, A, S) the step.
+
+        Raises:
+            ValueError: for a wrong shape or a NaN.
         """
         direction, _, _ = self.solve(self._barrier._cells("g", g), np.zeros(self._flow.rows))
         return self._barrier._table(direction)
@@ -555,16 +652,23 @@ class OccupancyDikin:
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """A point drawn uniformly from the surface of the ellipsoid within the slice.
 
-        A Gaussian of covariance G is drawn in factor form, G q with q = xi_1/x + J'(m^{1/2} xi_2) +
-        kappa^{1/2} z xi_3, projected H-orthogonally onto Cv = 0, and scaled to local norm one. y is strictly
-        inside the set: a direction v with Cv = 0 has two nonzero coordinates, so no |v_i| reaches x_i.
+        A Gaussian of covariance G is drawn in factor form, G q with `q = xi_1/x + J'(m^{1/2} xi_2) +
+        kappa^{1/2} z xi_3`, projected H-orthogonally onto Cv = 0, and scaled to local norm one. y is strictly
+        inside the set: a direction v with Cv = 0 has two nonzero coordinates, so no v_i reaches x_i.
 
-        rng: the source of randomness. The normals are a contract: xi_1 for every cell and s' in the order of
-        `OccupancySet.cells`, then xi_2 for every constrained cell and s', then xi_3 for every constrained
-        cell.
-        Returns shape (H, S, A, S); the centre if the slice is a point (S = A = 1). Raises NoMinimizer
-        if more than rounding put y outside, which has not been seen.
-        Source: Algorithm 2, lines 4 and 5; Section D, Option 1, corrected.
+        Args:
+            rng: the source of randomness. The normals are a contract: xi_1 for every cell and s' in the order
+                of `OccupancySet.cells`, then xi_2 for every constrained cell and s', then xi_3 for every
+                constrained cell.
+
+        Returns:
+            (H, S, A, S) the point; the center if the slice is a point (S = A = 1).
+
+        Raises:
+            NoMinimizer: if more than rounding put y outside, which has not been seen.
+
+        Source:
+            Algorithm 2, lines 4 and 5; Section D, Option 1, corrected.
         """
         n_cells, n_states = self.x.shape
         at = self._barrier._constrained

@@ -40,16 +40,32 @@ __all__ = ["OccupancySet"]
 class OccupancySet:
     """The occupancy measures that agree with what has been counted.
 
-    S_i = { x : x >= 0, start, flow,
-            sum_s' |x[h,s,a,s'] - P_hat[h,s,a,s'] x(h,s,a)| <= radius[h,s,a] x(h,s,a) for every (h,s,a) }.
+    The set of one epoch::
 
-    P_hat:         (H, S, A, S), the empirical next-state distributions; a row of infinite radius is ignored
-    radius:        (H, S, A), L1 radii, positive; infinite where nothing has been seen
-    initial_state: s_1, in 0..S-1
+        S_i = { x : x >= 0, start, flow, and for every (h,s,a)
+                sum_s' |x[h,s,a,s'] - P_hat[h,s,a,s'] x(h,s,a)| <= radius[h,s,a] x(h,s,a) }
 
-    Raises ValueError for wrong shapes, a row of P_hat that is no distribution, a state that does not exist,
-    or a radius that is NaN or not positive (the set would have no interior).
-    Source: Section B, Eqs. (omnonnegative)-(omconcentration).
+    Args:
+        P_hat: (H, S, A, S) the empirical next-state distributions; a row of infinite radius is ignored.
+        radius: (H, S, A) L1 radii, positive; infinite where nothing has been seen.
+        initial_state: s_1, in 0..S-1.
+
+    Raises:
+        ValueError: for wrong shapes, a row of P_hat that is no distribution, a state that does not exist, or
+            a radius that is NaN or not positive (the set would have no interior).
+
+    Source:
+        Section B, Eqs. (omnonnegative)-(omconcentration).
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> world = ab.random_mdp(2, 2, 2, np.random.default_rng(0))
+        >>> plausible = ab.OccupancySet(world.transitions, np.full((2, 2, 2), 0.3))
+        >>> plausible.dimension
+        9
+        >>> plausible.contains(world.occupancy(ab.uniform_policy(world)))
+        True
     """
 
     P_hat: FloatArray
@@ -80,7 +96,7 @@ class OccupancySet:
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
-        """(H, S, A, S), the shape of a point."""
+        """The shape of a point, (H, S, A, S)."""
         horizon, n_states, n_actions = self.radius.shape
         return (horizon, n_states, n_actions, n_states)
 
@@ -99,26 +115,38 @@ class OccupancySet:
 
     @cached_property
     def constrained(self) -> BoolArray:
-        """(H, S, A): does the L1 constraint of this cell exclude anything?
+        """Whether the L1 constraint of a cell excludes anything, (H, S, A).
 
-        It holds by itself when radius >= 2 (1 - min P_hat), since no distribution is farther from P_hat than
-        that. Then the constraint is left out: a barrier of it would move the centre and shrink the ellipsoid
-        for nothing.
+        It holds by itself when `radius >= 2 (1 - min P_hat)`, since no distribution is farther from P_hat
+        than that. Then the constraint is left out: a barrier of it would move the center and shrink the
+        ellipsoid for nothing.
         """
         return np.asarray(self.radius < 2.0 * (1.0 - self.P_hat.min(axis=-1)), dtype=np.bool_)
 
     @property
     def dimension(self) -> int:
-        """n, the dimension of the set: coordinates minus equations, (SA - 1) + (H - 1)(S² A - S)."""
+        """The dimension n of the set, coordinates minus equations: (SA - 1) + (H - 1)(S² A - S)."""
         horizon, n_states, n_actions, _ = self.shape
         return (n_states * n_actions - 1) + (horizon - 1) * (n_states**2 * n_actions - n_states)
 
     def excess(self, x: ArrayLike) -> FloatArray:
-        """How far each L1 constraint is violated: sum_s' |x - P_hat x(h,s,a)| - radius x(h,s,a), at most 0
-        inside.
+        """How far each L1 constraint is violated, at most 0 inside.
 
-        x: (H, S, A, S). Returns shape (H, S, A), -inf where the radius is infinite.
-        Raises ValueError for a wrong shape. Source: Eq. (omconcentration).
+        The excess of a cell::
+
+            sum_s' |x[h,s,a,s'] - P_hat[h,s,a,s'] x(h,s,a)| - radius[h,s,a] x(h,s,a)
+
+        Args:
+            x: (H, S, A, S) a point.
+
+        Returns:
+            (H, S, A) the excess, -inf where the radius is infinite.
+
+        Raises:
+            ValueError: for a wrong shape.
+
+        Source:
+            Eq. (omconcentration).
         """
         table = np.asarray(x, dtype=np.float64)
         check_shape("x", table, self.shape, "(H, S, A, S)")
@@ -128,11 +156,17 @@ class OccupancySet:
         return np.where(finite, distance - np.where(finite, self.radius, 0.0) * mass, -np.inf)
 
     def check(self, x: ArrayLike, tolerance: float = OCCUPANCY_TOLERANCE) -> None:
-        """Is x in the set? If not, say which condition fails, where, and by how much.
+        """Refuses a point outside the set: which condition fails, where, and by how much.
 
-        x: (H, S, A, S); tolerance: how far a condition may be off.
-        Raises ValueError on the first of: shape, NaN, negative entry, start, flow, mass of a step, L1 radius.
-        Source: Eqs. (omnonnegative)-(omconcentration).
+        Args:
+            x: (H, S, A, S) the point.
+            tolerance: how far a condition may be off.
+
+        Raises:
+            ValueError: on the first of: shape, NaN, negative entry, start, flow, mass of a step, L1 radius.
+
+        Source:
+            Eqs. (omnonnegative)-(omconcentration).
         """
         table = np.asarray(x, dtype=np.float64)
         check_shape("x", table, self.shape, "(H, S, A, S)")
@@ -150,9 +184,11 @@ class OccupancySet:
             )
 
     def contains(self, x: ArrayLike, tolerance: float = OCCUPANCY_TOLERANCE) -> bool:
-        """Is x in the set, up to `tolerance`? (`check` says why not.)
+        """Whether a point is in the set, up to `tolerance`; `check` says why not.
 
-        x: (H, S, A, S); tolerance: how far a condition may be off.
+        Args:
+            x: (H, S, A, S) the point.
+            tolerance: how far a condition may be off.
         """
         try:
             self.check(x, tolerance)
@@ -163,8 +199,11 @@ class OccupancySet:
     def interior_point(self) -> FloatArray:
         """A point where every inequality is strict: the uniform policy under softened empirical dynamics.
 
-        The dynamics are (1 - alpha) P_hat + alpha/S with alpha = radius/4 in a constrained cell (it moves
-        P_hat by less than 2 alpha) and uniform elsewhere. Returns shape (H, S, A, S).
+        The dynamics are `(1 - alpha) P_hat + alpha/S` with `alpha = radius/4` in a constrained cell (it moves
+        P_hat by less than 2 alpha) and uniform elsewhere.
+
+        Returns:
+            (H, S, A, S) the point.
         """
         n_states, n_actions = self.shape[1], self.shape[2]
         alpha = np.where(self.constrained, np.minimum(self.radius, 2.0) / 4.0, 1.0)[..., None]

@@ -2,7 +2,7 @@
 
 Everything a barrier needs of the set is here: the slacks of its walls, an orthonormal basis of
 the directions along the slice {C x = d}, and a point well inside. A set that is empty, unbounded
-or flat has no barrier with a minimiser; it is refused when it is made, by two linear programs.
+or flat has no barrier with a minimizer; it is refused when it is made, by two linear programs.
 """
 
 from __future__ import annotations
@@ -24,22 +24,38 @@ LP_TOLERANCES = (1e-10, 1e-7)  # the tightest the solver takes, and what it fall
 
 @dataclass(frozen=True, eq=False, init=False)
 class Polytope:
-    """A bounded polytope with an interior in its slice, {x : A x <= b, C x = d}.
+    """A bounded polytope with an interior in its slice, `{x : A x <= b, C x = d}`.
 
-    Arguments: `A` (m, D) and `b` (m,), one row an inequality; `C` (p, D) and `d` (p,), one row an
-    equality, or None (or no rows) for none. Redundant equalities are allowed, contradictory ones are not.
+    Redundant equalities are allowed, contradictory ones are not. Arrays are copied and read-only. Besides
+    its arguments a polytope has `basis` W (D, n), orthonormal, which spans `{v : C v = 0}`; `slice_rows`
+    (m, n), which is A W; `interior_point` (D,), the center of a largest ball of the slice inside the set (a
+    Chebyshev center), and `inner_radius`, that ball's radius; `slice_tolerance` (p,), how far off an equality
+    rounding may be.
 
-    Attributes: `A`, `b`, `C`, `d` as given (`C` is (0, D) if there are no equalities), read-only;
-    `basis` W (D, n), orthonormal, spans {v : C v = 0}; `slice_rows` (m, n) is A W; `interior_point`
-    (D,) is the centre of a largest ball of the slice inside the set (a Chebyshev centre), and
-    `inner_radius` that ball's radius; `slice_tolerance` (p,) is how far off an equality rounding may be.
+    Args:
+        A: (m, D) one row an inequality.
+        b: (m,) their right-hand sides.
+        C: (p, D) one row an equality; None or no rows for none.
+        d: (p,) their right-hand sides.
 
-    Raises `ValueError`: an array of the wrong shape or not finite; equalities that contradict each
-    other or leave a single point; an inequality that is constant on the slice; a set that is empty
-    or flat (the largest inscribed ball, found by a linear program, has no positive radius); a set
-    that is unbounded (a second linear program finds a direction v with C v = 0, A v <= 0, v != 0).
+    Raises:
+        ValueError: for an array of the wrong shape or not finite; equalities that contradict each other or
+            leave a single point; an inequality that is constant on the slice; a set that is empty or flat
+            (the largest inscribed ball, found by a linear program, has no positive radius); a set that is
+            unbounded (a second linear program finds a direction v with C v = 0, A v <= 0, v != 0).
 
-    Source: the sets S of Section 2 and of the appendix on efficient implementation.
+    Source:
+        The sets S of Section 2 and of the appendix on efficient implementation.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> half = ab.Polytope([[-1, 0], [0, -1], [1, 1]], [0, 0, 1])
+        >>> half.dimension, half.n_inequalities, round(half.inner_radius, 3)
+        (2, 3, 0.293)
+        >>> half.contains([0.2, 0.3]), half.contains([0.8, 0.3])
+        (True, False)
+        >>> half.minimize([-1.0, -2.0]).round(3) + 0.0
+        array([0., 1.])
     """
 
     A: FloatArray
@@ -100,18 +116,29 @@ class Polytope:
         return int(self.A.shape[0])
 
     def slacks(self, x: npt.ArrayLike) -> FloatArray:
-        """How far every inequality is from being tight: b - A x.
+        """How far every inequality is from being tight, `b - A x`.
 
-        `x` has shape (D,); the result (m,). Raises `ValueError` if `x` has another shape.
+        Args:
+            x: (D,) a point.
+
+        Returns:
+            (m,) the slacks.
+
+        Raises:
+            ValueError: if x has another shape.
         """
         slacks: FloatArray = self.b - self.A @ self._vector("x", x)
         return slacks
 
     def contains(self, x: npt.ArrayLike, tolerance: float = 0.0) -> bool:
-        """Whether A x <= b + `tolerance` and, to rounding, C x = d.
+        """Whether `A x <= b + tolerance` and, to rounding, `C x = d`.
 
-        `x` has shape (D,). A point that is not finite is not contained. Raises `ValueError` if `x`
-        has another shape.
+        Args:
+            x: (D,) a point; one that is not finite is not contained.
+            tolerance: how far an inequality may be broken.
+
+        Raises:
+            ValueError: if x has another shape.
         """
         x = self._vector("x", x)
         if not np.isfinite(x).all():
@@ -119,11 +146,15 @@ class Polytope:
         return bool((self.slacks(x) >= -tolerance).all()) and self._off_slice(x) is None
 
     def require_interior(self, name: str, x: npt.ArrayLike) -> FloatArray:
-        """`x` as a float array, if it lies strictly inside: A x < b and, to rounding, C x = d.
+        """The point as a float array, if it lies strictly inside: `A x < b` and, to rounding, `C x = d`.
 
-        `x` has shape (D,); `name` is what an error calls it. Raises `ValueError` naming the first
-        broken rule: the shape, a coordinate that is not finite, an inequality without slack, an
-        equality that does not hold.
+        Args:
+            name: what an error calls the point.
+            x: (D,) the point.
+
+        Raises:
+            ValueError: naming the first broken rule: the shape, a coordinate that is not finite, an
+                inequality without slack, an equality that does not hold.
         """
         x = self._vector(name, x)
         check_finite(name, x)
@@ -135,17 +166,21 @@ class Polytope:
                 " every slack must be positive"
             )
         if self.C.shape[0] and (i_off := self._off_slice(x)) is not None:
-            off = self.C[i_off] @ x
-            raise ValueError(
-                f"{name} is off the slice: C[{i_off}] @ {name} is {off:.12g}, not {self.d[i_off]:.12g}"
-            )
+            raise ValueError(self._off_by(name, x, i_off))
         return x
 
     def minimize(self, linear: npt.ArrayLike) -> FloatArray:
-        """A vertex where `linear`·x is smallest on the set, by linear programming.
+        """A vertex where `linear·x` is smallest on the set, by linear programming.
 
-        `linear` has shape (D,); the result (D,). Raises `ValueError` if `linear` has another shape
-        or is not finite.
+        Args:
+            linear: (D,) the linear function.
+
+        Returns:
+            (D,) the vertex.
+
+        Raises:
+            ValueError: if `linear` has another shape or is not finite.
+            NoMinimizer: if the solver gives up.
         """
         linear = self._vector("linear", linear)
         check_finite("linear", linear)
@@ -159,24 +194,34 @@ class Polytope:
     def minkowski(self, x: npt.ArrayLike, y: npt.ArrayLike) -> float:
         """The Minkowski function of the set seen from x: how far y is on the way from x to the wall.
 
-        pi_x(y) = inf {t > 0 : x + (y - x)/t in S} = max(0, max_i a_i·(y - x) / (b_i - a_i·x)):
-        0 at y = x, 1 on the boundary, above 1 outside. `x` (D,) strictly inside, `y` (D,) on the
-        slice. Raises `ValueError` if they are not.
+        0 at y = x, 1 on the boundary, above 1 outside::
 
-        Source: after Eq. (scupperbound), appendix on self-concordant barriers.
+            pi_x(y) = inf {t > 0 : x + (y - x)/t in S} = max(0, max_i a_i·(y - x) / (b_i - a_i·x))
+
+        Args:
+            x: (D,) a point strictly inside.
+            y: (D,) a point on the slice.
+
+        Raises:
+            ValueError: if they are not.
+
+        Source:
+            After Eq. (scupperbound), appendix on self-concordant barriers.
         """
         x = self.require_interior("x", x)
         y = self._vector("y", y)
         check_finite("y", y)
         if (i := self._off_slice(y)) is not None:
-            raise ValueError(f"y is off the slice: C[{i}] @ y is {self.C[i] @ y:.12g}, not {self.d[i]:.12g}")
+            raise ValueError(self._off_by("y", y, i))
         return max(0.0, float(((self.A @ (y - x)) / self.slacks(x)).max()))
 
     def vertices(self) -> FloatArray:
-        """All vertices, one a row; in order around the set if it is two-dimensional.
+        """All vertices, in order around the set if it is two-dimensional.
 
-        The result has shape (number of vertices, D). For small sets: the number of vertices grows
-        fast with the dimension.
+        For small sets: the number of vertices grows fast with the dimension.
+
+        Returns:
+            (number of vertices, D) one vertex a row.
         """
         normals, to_slice = self._round_coordinates()
         if self.dimension == 1:
@@ -211,6 +256,13 @@ class Polytope:
         """The first equality that x breaks by more than rounding, or None."""
         off = np.abs(self.C @ x - self.d) > self.slice_tolerance
         return int(off.argmax()) if off.any() else None
+
+    def _off_by(self, name: str, x: FloatArray, i: int) -> str:
+        """What to say of a point that breaks equality i."""
+        return (
+            f"{name} is off the slice: C[{i}] @ {name} is {self.d[i]:.6g} {self.C[i] @ x - self.d[i]:+.3g};"
+            f" it may be off by {self.slice_tolerance[i]:.3g}"
+        )
 
 
 def _rows(
@@ -283,7 +335,7 @@ def _refuse_constant_rows(A: FloatArray, slice_rows: FloatArray, slacks: FloatAr
 def _refuse_without_center(
     rows: FloatArray, slacks: FloatArray, basis: FloatArray
 ) -> tuple[FloatArray, float]:
-    """Centre and radius of a largest ball in {u : rows u <= slacks}; refuses a set that has no centre.
+    """Center and radius of a largest ball in {u : rows u <= slacks}; refuses a set that has no center.
 
     Both programs see the unit normals as N = Q T with orthonormal columns Q, and work in the
     coordinates T u: a thin set, whose normals are nearly parallel, looks to the solver like a round one.
@@ -307,7 +359,7 @@ def _refuse_without_center(
 
 
 def _inscribed_ball(normals: FloatArray, distances: FloatArray) -> tuple[FloatArray, float]:
-    """Centre and radius of a largest ball in {u : normals u <= distances}; refuses an empty or a flat set.
+    """Center and radius of a largest ball in {u : normals u <= distances}; refuses an empty or a flat set.
 
     The normals have length one in the coordinates of the slice, where the ball is round.
     """
@@ -356,7 +408,7 @@ def _ray(normals: FloatArray) -> FloatArray | None:
 
 
 def _solve(cost: FloatArray, **constraints: Any) -> FloatArray | None:
-    """A vertex that minimises cost·u under `constraints` (as in scipy's linprog), None if there is none.
+    """A vertex that minimizes cost·u under `constraints` (as in scipy's linprog), None if there is none.
 
     Entries of u are free unless `constraints` bounds them.
     """

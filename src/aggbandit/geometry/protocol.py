@@ -17,7 +17,7 @@ __all__ = ["Barrier", "Ellipsoid", "Step"]
 
 
 class Ellipsoid(Protocol):
-    """What a learner needs of a Dikin ellipsoid, whatever the set. Points may be arrays of any one shape."""
+    """What a learner needs of a Dikin ellipsoid, whatever the set."""
 
     @property
     def center(self) -> FloatArray:
@@ -33,10 +33,10 @@ class Ellipsoid(Protocol):
         """The product H `v`."""
 
     def newton_step(self, gradient: FloatArray) -> FloatArray:
-        """The v along the slice that minimises `gradient`·v + v' H v / 2."""
+        """The v along the slice that minimizes `gradient`·v + v' H v / 2."""
 
     def contains(self, y: FloatArray) -> bool:
-        """Whether `y` lies on the slice and at local distance at most one from the centre."""
+        """Whether `y` lies on the slice and at local distance at most one from the center."""
 
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """A point uniform on the surface, drawn with `rng`."""
@@ -44,12 +44,16 @@ class Ellipsoid(Protocol):
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Step:
-    """Where a minimisation under a barrier ended, and the certificate that it did.
+    """Where a minimization under a barrier ended, and the certificate that it did.
 
-    `x` is the point; `dikin` the ellipsoid there, which holds the factorisation; `decrement` the
-    Newton decrement of the minimised function at x (below 1/4 it bounds the local distance
-    from the exact minimiser by decrement/(1 - decrement)); `iterations` the number of Newton steps,
-    and `damped` how many of them were damped.
+    Attributes:
+        x: the point, in a point's shape.
+        dikin: the ellipsoid there, which holds the factorization.
+        decrement: the Newton decrement of the minimized function at x; below 1/4 it bounds the local
+            distance from the exact minimizer by `decrement / (1 - decrement)`.
+        iterations: the number of Newton steps.
+        damped: how many of them were damped.
+        factorizations: how many Hessians were factorized after the one at the start.
     """
 
     x: FloatArray
@@ -62,7 +66,7 @@ class Step:
 
 
 class Barrier(Protocol):
-    """What a learner needs of a barrier R on a set. Points may be arrays of any one shape."""
+    """What a learner needs of a barrier R on a set."""
 
     @property
     def theta(self) -> float:
@@ -79,16 +83,16 @@ class Barrier(Protocol):
         """The gradient of R at `x`, in a point's shape."""
 
     def analytic_center(self) -> FloatArray:
-        """The minimiser of R on the slice."""
+        """The minimizer of R on the slice."""
 
     def bregman(self, y: FloatArray, x: FloatArray) -> float:
-        """R(`y`) - R(`x`) - grad R(x)·(y - x)."""
+        """The divergence `R(y) - R(x) - grad R(x)·(y - x)`."""
 
     def dikin(self, x: FloatArray) -> Ellipsoid:
         """The Dikin ellipsoid at `x`."""
 
     def minimize(self, linear: FloatArray, start: FloatArray) -> Step:
-        """The minimiser of R + `linear`·x on the slice, by Newton's method from `start`."""
+        """The minimizer of `R + linear·x` on the slice, by Newton's method from `start`."""
 
     def mirror_step(self, x: FloatArray, g: FloatArray) -> Step:
-        """The minimiser of R + (`g` - grad R(`x`))·x on the slice."""
+        """The minimizer of `R + (g - grad R(x))·x` on the slice, from `x`; `g` is rate times loss."""

@@ -30,15 +30,21 @@ __all__ = ["ThickenedSet"]
 
 @dataclass(frozen=True, eq=False)
 class ThickenedSet:
-    """S_i with every equation loosened to |c·x - d| <= delta: a full-dimensional polytope.
+    """S_i with every equation loosened to `|c·x - d| <= delta`: a full-dimensional polytope.
 
-    The equations are those printed: mass one in every step, and the flow into every (h, s), h >= 2.
-    A point is a vector of the coordinates that can have mass, (d,), d = S (A + (H - 1) S A).
+    The equations are those printed: mass one in every step, and the flow into every (h, s), h >= 2. A point
+    is a vector of the coordinates that can have mass, (d,), d = S (A + (H - 1) S A). Its L1 norm can reach
+    H (1 + delta), more than the H of the game.
 
-    body:  the set S_i
-    delta: the half-width, in (0, 1); 1/poly(K) in the paper
+    Args:
+        body: the set S_i.
+        delta: the half-width, in (0, 1); 1/poly(K) in the paper.
 
-    Raises ValueError for a delta outside (0, 1). Source: Section D, Option 2.
+    Raises:
+        ValueError: for a delta outside (0, 1).
+
+    Source:
+        Section D, Option 2.
     """
 
     body: OccupancySet
@@ -50,8 +56,11 @@ class ThickenedSet:
 
     @cached_property
     def polytope(self) -> Polytope:
-        """{ x >= 0, |C x - d| <= delta, 2 r(T) <= w X for every constrained cell and proper set T of states
-        }."""
+        """The set as a polytope.
+
+        `x >= 0`, `|C x - d| <= delta`, and `2 r(T) <= w X` for every constrained cell and proper set T of
+        states.
+        """
         C, d = self._equations()
         sides = np.vstack([-np.eye(C.shape[1]), C, -C, *self._l1_rows()])
         limits = np.zeros(len(sides))
@@ -59,13 +68,33 @@ class ThickenedSet:
         return Polytope(sides, limits)
 
     def vector(self, table: ArrayLike) -> FloatArray:
-        """The coordinates of a table (H, S, A, S), as a vector (d,). Raises ValueError for a wrong shape."""
+        """The coordinates of a table, as a vector.
+
+        Args:
+            table: (H, S, A, S) the table.
+
+        Returns:
+            (d,) the vector.
+
+        Raises:
+            ValueError: for a wrong shape.
+        """
         array = np.asarray(table, dtype=np.float64)
         check_shape("table", array, self.body.shape, "(H, S, A, S)")
         return array[self.body.cells].ravel()
 
     def table(self, vector: ArrayLike) -> FloatArray:
-        """The table (H, S, A, S) of a vector (d,), zero elsewhere. Raises ValueError for a wrong shape."""
+        """The table of a vector, zero elsewhere.
+
+        Args:
+            vector: (d,) the vector.
+
+        Returns:
+            (H, S, A, S) the table.
+
+        Raises:
+            ValueError: for a wrong shape.
+        """
         cells, n_states = self.body.cells, self.body.shape[1]
         array = np.asarray(vector, dtype=np.float64)
         check_shape("vector", array, (len(cells[0]) * n_states,), "(d,)")
@@ -76,9 +105,19 @@ class ThickenedSet:
     def project(self, y: ArrayLike) -> FloatArray:
         """The occupancy measure y' of the policy and the dynamics of y: in S_i, and what is played.
 
-        y: (d,), in the thickened set. Returns shape (H, S, A, S). It is not the nearest point, but near
-        enough: ||y - y'||_1 <= `displacement`. Raises ValueError for a wrong shape or a negative entry.
-        Source: Section D, Option 2, "its projection".
+        It is not the nearest point, but near enough: `||y - y'||_1 <= displacement`.
+
+        Args:
+            y: (d,) a point of the thickened set.
+
+        Returns:
+            (H, S, A, S) the occupancy measure.
+
+        Raises:
+            ValueError: for a wrong shape or a negative entry.
+
+        Source:
+            Section D, Option 2, "its projection".
         """
         table = self.table(y)
         world = FiniteHorizonMDP(dynamics_of(table), self.body.initial_state)
@@ -86,21 +125,31 @@ class ThickenedSet:
 
     @property
     def displacement(self) -> float:
-        """How far y' can be from y in L1: S delta H (H + 1)/2, since each step adds at most S delta of wrong
-        mass."""
+        """How far y' can be from y in L1: `S delta H (H + 1)/2`.
+
+        Each step adds at most S delta of wrong mass.
+        """
         horizon, n_states, _, _ = self.body.shape
         return n_states * self.delta * horizon * (horizon + 1) / 2
 
     def epsilon(self, epsilon: FloatArray) -> FloatArray:
-        """The perturbation that also pays for the displacement: eps + c (1 + max eps) / (H (1 - delta)), c
-        that.
+        """The perturbation that also pays for the displacement c: `eps + c (1 + max eps) / (H (1 - delta))`.
 
-        With it the true occupancy measure z of the policy of y obeys ||y - z||_1 <= min(eps·y, eps·z): to
-        ||y' - z||_1 add ||y - y'||_1 <= c and |eps·(y - y')| <= c max eps, and divide by the least ||y||_1, H
-        (1 - delta).
+        With it the true occupancy measure z of the policy of y obeys `||y - z||_1 <= min(eps·y, eps·z)`: to
+        `||y' - z||_1` add `||y - y'||_1 <= c` and `|eps·(y - y')| <= c max eps`, and divide by the least
+        `||y||_1`, H (1 - delta).
 
-        epsilon: (H, S, A), that of S_i. Returns shape (d,), as Algorithm 2 takes it.
-        Raises ValueError for a wrong shape. Source: Section D, Option 2.
+        Args:
+            epsilon: (H, S, A) that of S_i.
+
+        Returns:
+            (d,) as Algorithm 2 takes it.
+
+        Raises:
+            ValueError: for a wrong shape.
+
+        Source:
+            Section D, Option 2.
         """
         check_shape("epsilon", epsilon, self.body.shape[:3], "(H, S, A)")
         extra = self.displacement * (1 + epsilon.max()) / (self.body.shape[0] * (1 - self.delta))

@@ -174,7 +174,6 @@ def test_update_needs_predict(rng):
         ({"budget": -1.0}, r"budget = -1\.0"),
         ({"budget": np.nan, "eta0": 0.1}, "budget = nan"),
         ({"rounds": 2.5, "eta0": 0.1}, r"rounds is 2\.5"),
-        ({"schedule": IncreasingRate}, "schedule is <class"),
         ({"baseline": 2.0}, r"baseline = 2\.0; it must lie in \[0, loss_bound\]"),
     ],
 )
@@ -307,3 +306,31 @@ def test_a_state_is_no_tuple():
     learner = IncreasingRateOMD(BARRIER, 100, 1.0)
     with pytest.raises(TypeError, match=r"it must be OMDState\(center, dual, eta, round\)"):
         learner.state = (np.full(3, 1 / 3), np.zeros(3), 0.1, 1)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: IncreasingRateOMD(BARRIER, 9, 1.0, schedule=IncreasingRate),
+            r"schedule is the class IncreasingRate itself; it must be ab\.IncreasingRate\(\) or",
+        ),
+        (lambda: IncreasingRateOMD(BARRIER, 9, 1.0, schedule=0.1), r"schedule is 0\.1; it must be"),
+        (lambda: IncreasingRateOMD(BARRIER, 9, 1.0, eta0="small"), "eta0 is 'small'; it must be a number"),
+        (lambda: IncreasingRateOMD(BARRIER, 9, 1.0, budget=None), "budget is None; it must be a number"),
+        (lambda: IncreasingRateOMD(BARRIER, 9, "one"), "loss_bound is 'one'; it must be a number"),
+        (lambda: IncreasingRateOMD(BARRIER, 9, 1.0, baseline=1j), "baseline is 1j; it must be a number"),
+        (
+            lambda: IncreasingRateOMD(simplex(3), 9, 1.0),
+            r"barrier is of type Polytope; it must be a barrier, such as ab\.LogBarrier\(body\)",
+        ),
+        (lambda: IncreasingRateOMD(LogBarrier, 9, 1.0), "barrier is the class LogBarrier itself"),
+        (lambda: scrible(simplex(3), 9, 1.0), "barrier is of type Polytope"),
+        (lambda: IncreasingRate("x"), "clip is 'x'; it must be a number"),
+        (lambda: ConstantRate("x"), "factor is 'x'; it must be a number"),
+        (lambda: OMDState(np.ones(2), np.ones(2), "x"), "eta is 'x'; it must be a number"),
+    ],
+)
+def test_a_slip_is_answered_with_what_to_write(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()

@@ -1,11 +1,17 @@
 """Algorithm 3, line by line."""
 
+import copy
+import functools
+import pickle
+import threading
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 import aggbandit as ab
+from aggbandit.learners.identity import NAMELESS, described
+from aggbandit.learners.in_use import claimed
 
 WORLD = ab.night_driver()
 SHAPE = WORLD.mdp.shape
@@ -287,3 +293,281 @@ def test_sizes_may_be_numpys_integers(rng):
     sizes = np.array([3, 2, 3, 9])
     agent = ab.AggregateFeedbackLearner(*sizes, **TUNED, initial_state=np.int64(1))
     ab.AggregateFeedbackLearner(3, 2, 3, 9, **TUNED, initial_state=1).restore(agent.snapshot())
+
+
+# --- what a learner was made with ---------------------------------------------------------------------------
+
+
+def halve(dual):
+    return dual / 2
+
+
+def third(dual):
+    return dual / 3
+
+
+@dataclass(frozen=True)
+class OwnRate:
+    """A schedule of one's own."""
+
+    factor: float = 1.0
+
+    def next_rate(self, previous, eta0, dimension, z_hat_epsilon):
+        return ab.ConstantRate(self.factor).next_rate(previous, eta0, dimension, z_hat_epsilon)
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        ({"rates": ab.tuned_rates(3)}, {"rates": ab.tuned_rates(np.float64(3.0))}),
+        ({"baseline": 1}, {"baseline": np.float32(1.0)}),
+        ({"between_epochs": halve}, {"between_epochs": halve}),
+        ({"rates": ab.tuned_rates(1, OwnRate(1))}, {"rates": ab.tuned_rates(1.0, OwnRate(1.0))}),
+        ({"confidence": None}, {"confidence": ab.CorrectedConfidence()}),
+    ],
+)
+def test_the_same_by_value_is_the_same(choices):
+    one, two = (learner(9, **choice) for choice in choices)
+    assert one.arguments == two.arguments
+    two.restore(one.snapshot())
+
+
+@pytest.mark.parametrize(
+    "choices",
+    [
+        ({"rates": ab.tuned_rates(3)}, {"rates": ab.tuned_rates(3.1)}),
+        ({"rates": ab.tuned_rates(1, OwnRate(1))}, {"rates": ab.tuned_rates(1, OwnRate(2))}),
+        ({"between_epochs": halve}, {"between_epochs": third}),
+        ({"between_epochs": halve}, {"between_epochs": ab.epochs.carry}),
+        ({"confidence": ab.TightConfidence(0.1)}, {"confidence": ab.TightConfidence(0.2)}),
+        ({"baseline": 0.0}, {"baseline": ab.RunningMean()}),
+    ],
+)
+def test_something_else_is_something_else(choices):
+    one, two = (learner(9, **choice) for choice in choices)
+    with pytest.raises(ValueError, match=r"the state is of a learner with .*; this one has "):
+        two.restore(one.snapshot())
+
+
+def test_two_lambdas_do_not_pass_for_one_another():
+    """Nor does what `functools.wraps` gave another's name, or what a function has made: nobody can tell."""
+
+    def local(dual):
+        return dual
+
+    for between in (lambda dual: dual / 2, local, functools.wraps(ab.epochs.carry)(lambda dual: 0 * dual)):
+        assert NAMELESS in described(between)
+        agent = learner(9, between_epochs=between)
+        with pytest.raises(ValueError, match=r"nobody can tell .* top level of a module or notebook"):
+            agent.restore(agent.snapshot())
+
+
+def test_a_function_is_known_by_its_code():
+    """The same name with another body, as after an edit, is another function."""
+    before = described(halve)
+    code = halve.__code__
+    try:
+        halve.__code__ = third.__code__
+        assert described(halve) != before
+    finally:
+        halve.__code__ = code
+    assert described(halve) == before
+
+
+def test_a_snapshot_shares_nothing(rng):
+    agent = learner(60, between_epochs=ab.epochs.carry)
+    for _ in play(agent, 20, rng):
+        pass
+    agent.policy(rng)
+    mine = [agent.epoch.counts, agent.in_epoch, agent.epoch.dual, agent.state.center, agent.state.dual]
+    for value in agent.snapshot().values():
+        assert not any(np.shares_memory(value, array) for array in mine)
+    snapshot = agent.snapshot()
+    fresh = learner(60, between_epochs=ab.epochs.carry)
+    fresh.restore(snapshot)
+    for value in snapshot.values():
+        if value.dtype.kind in "if":
+            value[...] = 7
+    np.testing.assert_array_equal(fresh.state.dual, agent.state.dual)
+    np.testing.assert_array_equal(fresh.epoch.counts, agent.epoch.counts)
+
+
+def add(where, much):
+    def change(value):
+        value[where] += much
+        return value
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("dual", lambda value: value * np.nan, r"dual\[0, 0, 0, 0\] is nan"),
+        ("dual", lambda value: np.array(0.0), r"dual has shape \(\)"),
+        ("first_dual", lambda value: value * np.nan, r"first_dual\[0, 0, 0, 0\] is nan"),
+        ("center", add((1, 0, 0, 0), 1e-6), "flow|mass|leaves|arrives"),
+        ("center", lambda value: -value, "must not be negative|positive"),
+        ("center", lambda value: np.zeros(0), "the center is missing after"),
+        ("counts", add((1, 0, 0, 0), 1), r"counts has .* visits of state 0 in step 1"),
+        ("counts", lambda value: -value, r"counts\["),
+        ("counts", lambda value: value.astype(float), "counts has entries of type float64"),
+        ("in_epoch", add((2, 0, 0, 0), 1), "in_epoch has .* visits of state"),
+        ("counters", add(0, 1), "visits in the first step"),
+        ("counters", add(0, 10_000), "an epoch from .* cannot be"),
+        ("counters", add(2, 10_000), "rates clipped in .* cannot be"),
+        ("counters", add(4, 10_000), "Newton steps damped"),
+        ("counters", lambda value: value[:-1], r"counters has shape \(4,\)"),
+        ("scalars", lambda value: np.array([np.nan, value[1]]), "eta = nan"),
+        ("scalars", lambda value: np.array([value[0], 1e9]), "sum_of_totals is 1000000000"),
+        ("finished", lambda value: value[1:], r"finished\[0\] is epoch 2"),
+        ("finished", lambda value: value[:-1], "the finished epochs have"),
+        ("finished", lambda value: value * np.nan, r"finished\[0, 0\] is nan"),
+        ("arguments", lambda value: value[:-1], "a learner with 8 arguments; expected 9"),
+    ],
+)
+def test_a_state_that_no_run_has_left_is_refused_before_anything_changes(name, change, message):
+    agent, rng = learner(200, between_epochs=ab.epochs.carry), np.random.default_rng(4)
+    for _ in play(agent, 60, rng):
+        pass
+    while agent.episode == agent.epoch.first_episode:  # in the middle of an epoch
+        list(play(agent, 1, rng))
+    wrong, before = agent.snapshot(), agent.snapshot()
+    wrong[name] = change(wrong[name])
+    with pytest.raises(ValueError, match=message):
+        agent.restore(wrong)
+    for key, value in agent.snapshot().items():
+        np.testing.assert_array_equal(value, before[key])
+
+
+# --- one learner, one run -----------------------------------------------------------------------------------
+
+
+def test_a_learner_is_not_shared_by_two_threads():
+    """Another thread's step is refused by name, while a run lasts and while a step lasts."""
+    agent, entered, go_on, seen = learner(50), threading.Event(), threading.Event(), []
+
+    def wait(dual):
+        entered.set()
+        go_on.wait(60)
+        return dual
+
+    agent.between_epochs = wait
+
+    def work():
+        seen.extend(episode for episode in play(agent, 1, np.random.default_rng(0)))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    entered.wait(60)
+    refused = []
+    for step in (lambda: agent.policy(np.random.default_rng(1)), agent.snapshot):
+        try:
+            step()
+        except ab.learners.LearnerInUse as error:
+            refused.append(str(error))
+    go_on.set()
+    thread.join()
+    assert len(refused) == 2
+    assert "AggregateFeedbackLearner is being played already; make one a run" in refused[0]
+    assert (len(seen), agent.episode) == (1, 1)
+    agent.policy(np.random.default_rng(1))
+
+
+def test_a_run_keeps_its_learner(rng):
+    agent, errors = learner(50), []
+
+    def elsewhere():
+        try:
+            agent.policy(np.random.default_rng(0))
+        except ab.learners.LearnerInUse as error:
+            errors.append(error)
+
+    with claimed(agent):
+        agent.policy(rng)
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        with pytest.raises(ab.learners.LearnerInUse), claimed(agent):
+            pass
+        copies = copy.deepcopy(agent), pickle.loads(pickle.dumps(agent))
+        for other in copies:
+            with claimed(other):
+                assert other.arguments == agent.arguments
+    assert len(errors) == 1
+    with claimed(agent):
+        pass
+
+
+def test_a_step_cannot_be_taken_within_a_step(rng):
+    agent = learner(50)
+    agent.between_epochs = lambda dual: agent.policy(rng)
+    with pytest.raises(ab.learners.LearnerInUse, match="policy: this AggregateFeedbackLearner"):
+        list(play(agent, 1, rng))
+
+
+# --- slips --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: learner(9, rates=ab.theorem_rates),
+            r"rates is the function theorem_rates itself; it must be ab\.theorem_rates\(\) or",
+        ),
+        (lambda: learner(9, rates=None), r"rates is None; it must be ab\.theorem_rates\(\) or"),
+        (lambda: learner(9, rates=0.1), r"rates is 0\.1; it must be"),
+        (lambda: learner(9, rates=GivenRate(0.1, 2.0)), r"rates\.schedule is 2\.0; it must be"),
+        (
+            lambda: learner(9, confidence=0.5),
+            r"confidence is 0\.5; it must be ab\.CorrectedConfidence\(delta\)",
+        ),
+        (lambda: learner(9, confidence=ab.TightConfidence), "confidence is the class TightConfidence itself"),
+        (
+            lambda: learner(9, baseline=ab.RunningMean),
+            r"baseline is the class RunningMean itself; it must be a number or ab\.RunningMean\(\)",
+        ),
+        (lambda: learner(9, baseline="mean"), "baseline is 'mean'; it must be a number or"),
+        (
+            lambda: learner(9, between_epochs="carry"),
+            r"between_epochs is 'carry'; it must be ab\.epochs\.restart or ab\.epochs\.carry",
+        ),
+        (lambda: learner(9, between_epochs=None), "between_epochs is None; it must be"),
+        (lambda: ab.tuned_rates(1, "x"), r"schedule is 'x'; it must be ab\.IncreasingRate\(\) or"),
+        (lambda: ab.tuned_rates(1, ab.IncreasingRate), "schedule is the class IncreasingRate itself"),
+        (lambda: ab.tuned_rates("x"), "scale is 'x'; it must be a number"),
+        (lambda: ab.CorrectedConfidence("x"), "delta is 'x'; it must be a number"),
+        (lambda: ab.TightConfidence(True), "delta is True; it must be a number"),
+        (lambda: ab.FollowTheLeader(WORLD), "mdp is of type World; it must be a FiniteHorizonMDP: world.mdp"),
+        (lambda: ab.learners.losses_against_the_leader(WORLD, 9), "mdp is of type World"),
+        (lambda: ab.OptimisticEXP2(np.eye(3), "x", 1.0), "rounds is 'x'; it must be a number"),
+        (lambda: ab.OptimisticEXP2(np.eye(3), 9, 1.0, rates=0.1), r"rates is 0\.1; it must be theory"),
+        (lambda: ab.OptimisticEXP2(np.eye(3), 9, 1.0, design=np.ones(3)), "design is of type ndarray"),
+        (lambda: ab.g_optimal_design(np.eye(3), "x"), "tolerance is 'x'; it must be a number"),
+        (lambda: ab.mirror_descent(ab.simplex(3), np.ones((2, 3)), [1, 1]), "barrier is of type Polytope"),
+    ],
+)
+def test_a_slip_is_answered_with_what_to_write(make, message):
+    with pytest.raises(TypeError, match=message):
+        make()
+
+
+@pytest.mark.parametrize("make", [ab.TightConfidence, ab.CorrectedConfidence])
+@pytest.mark.parametrize("delta", [5.0, 0.0, 1.0, -0.1, np.nan])
+def test_a_delta_that_is_no_probability_is_refused_where_it_is_written(make, delta):
+    with pytest.raises(ValueError, match=r"delta is .*; it must be a probability in \(0, 1\)"):
+        make(delta)
+
+
+@pytest.mark.parametrize("bad", [np.ones((3, 3, 2)) * 1j, [["a"]]])
+def test_what_is_no_array_of_numbers_is_named(bad):
+    with pytest.raises(ValueError, match=r"policy .* real numbers"):
+        ab.FixedPolicy(bad)
+    with pytest.raises(ValueError, match=r"points .* real numbers"):
+        ab.g_optimal_design(bad)
+
+
+def test_what_does_not_fit_into_memory_is_refused_before_it_is_allocated():
+    with pytest.raises(MemoryError, match=r"a learner of 100 steps, 100000 states .* is available"):
+        ab.AggregateFeedbackLearner(100_000, 10, 100, 9, **TUNED)

@@ -4,8 +4,15 @@ What most runs need stands at the top, as `aggbandit.IncreasingRateOMD`; here ar
 beside it.
 """
 
+from aggbandit.learners.in_use import LearnerInUse
 from aggbandit.learners.leader import losses_against_the_leader
 from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun
 from aggbandit.learners.optimal_design import OptimalDesign
 
-__all__ = ["MirrorDescentBound", "MirrorDescentRun", "OptimalDesign", "losses_against_the_leader"]
+__all__ = [
+    "LearnerInUse",
+    "MirrorDescentBound",
+    "MirrorDescentRun",
+    "OptimalDesign",
+    "losses_against_the_leader",
+]

@@ -1,6 +1,6 @@
 """What counting says about the dynamics: empirical rows, and how far they may be off.
 
-Counts are tables N[h,s,a,s'] of integers; visits are N(h,s,a) = sum_s' N[h,s,a,s'].
+Counts are tables N[h,s,a,s'] of integers; visits are `N(h,s,a) = sum_s' N[h,s,a,s']`.
 
 Source: Section A, Algorithm 3; Lemma concentration.
 """
@@ -14,6 +14,7 @@ import numpy as np
 
 from aggbandit import theory
 from aggbandit._arrays import FloatArray, IntArray
+from aggbandit.learners._doors import check_number
 
 __all__ = [
     "Confidence",
@@ -27,12 +28,27 @@ class Confidence(Protocol):
     """How far the truth may be from what was counted, and how far a learner that believes it may be moved."""
 
     def radius(self, counts: IntArray, episodes: int) -> FloatArray:
-        """L1 radii of S_i, (H, S, A), infinite where nothing was counted; `counts` (H, S, A, S), K
-        `episodes`."""
+        """L1 radii of S_i.
+
+        Args:
+            counts: (H, S, A, S) N_i, what was counted before the epoch.
+            episodes: K.
+
+        Returns:
+            (H, S, A) the radii, infinite where nothing was counted.
+        """
         ...
 
     def epsilon(self, counts: IntArray, episodes: int) -> FloatArray:
-        """The perturbation eps_i(h,s,a), (H, S, A), finite; `counts` (H, S, A, S), K `episodes`."""
+        """The perturbation eps_i.
+
+        Args:
+            counts: (H, S, A, S) N_i, what was counted before the epoch.
+            episodes: K.
+
+        Returns:
+            (H, S, A) eps_i(h,s,a), finite and nonnegative.
+        """
         ...
 
 
@@ -40,27 +56,59 @@ class Confidence(Protocol):
 class CorrectedConfidence:
     """The printed perturbation with the radius that its lemma needs.
 
-    eps(h,s,a) = 5H sqrt((S + log(HSAK/delta)) / max(N(h,s,a), 1)),    radius = eps/(2H).
+    That is::
+
+        eps(h,s,a) = 5H sqrt((S + log(HSAK/delta)) / max(N(h,s,a), 1)),    radius = eps/(2H).
 
     Two dynamics in a ball of radius w differ by up to 2w, which the printed radius eps/H forgets. Half of it
     still holds the truth: Weissman's inequality needs sqrt(2) where eps/(2H) has 5/2.
 
-    delta: the probability that some row is ever farther off; 1/(HK) if None.
-    Source: Eqs. (epsilon), (omconcentration) and Lemma boundocdiff, corrected.
+    Args:
+        delta: the probability that some row is ever farther off; 1/(HK) if None.
+
+    Raises:
+        TypeError: for a delta that is no number.
+        ValueError: unless 0 < delta < 1.
+
+    Source:
+        Eqs. (epsilon), (omconcentration) and Lemma boundocdiff, corrected.
     """
 
     delta: float | None = None
 
+    def __post_init__(self) -> None:
+        _check_delta(self.delta)
+
     def epsilon(self, counts: IntArray, episodes: int) -> FloatArray:
-        """eps_i(h,s,a) as above, (H, S, A); `counts` (H, S, A, S), K `episodes`. Raises ValueError out of
-        range."""
+        """The perturbation.
+
+        Args:
+            counts: (H, S, A, S) N_i.
+            episodes: K.
+
+        Returns:
+            (H, S, A) eps_i(h,s,a) as above.
+
+        Raises:
+            ValueError: for values out of range.
+        """
         return theory.printed_epsilon(
             counts.astype(np.float64), episodes, _delta(self.delta, counts, episodes)
         )
 
     def radius(self, counts: IntArray, episodes: int) -> FloatArray:
-        """eps/(2H), (H, S, A), infinite where N = 0; `counts` (H, S, A, S), K `episodes`. Raises as
-        `epsilon`."""
+        """The L1 radii.
+
+        Args:
+            counts: (H, S, A, S) N_i.
+            episodes: K.
+
+        Returns:
+            (H, S, A) eps/(2H), infinite where nothing was counted.
+
+        Raises:
+            ValueError: for values out of range.
+        """
         half = self.epsilon(counts, episodes) / (2 * counts.shape[0])
         return np.where(counts.sum(axis=-1) > 0, half, np.inf)
 
@@ -69,24 +117,70 @@ class CorrectedConfidence:
 class TightConfidence:
     """The smallest radius that Weissman's inequality gives, and what a step's error can cost until the end.
 
-    radius w(h,s,a) = sqrt(2 (S log 2 + log(HSAK/delta)) / N(h,s,a)),    eps(h,s,a) = (H - h + 1) min(2, 2w).
+    That is, with steps h counted from 1::
 
-    delta: the probability that some row is ever farther off; 1/(HK) if None.
-    Source: Weissman et al. (2003); Lemma boundocdiff, corrected.
+        w(h,s,a) = sqrt(2 (S log 2 + log(HSAK/delta)) / N(h,s,a)),    eps(h,s,a) = (H - h + 1) min(2, 2w).
+
+    Args:
+        delta: the probability that some row is ever farther off; 1/(HK) if None.
+
+    Raises:
+        TypeError: for a delta that is no number.
+        ValueError: unless 0 < delta < 1.
+
+    Source:
+        Weissman et al. (2003); Lemma boundocdiff, corrected.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> counts = np.full((2, 3, 2, 3), 400)
+        >>> radius = ab.TightConfidence().radius(counts, episodes=10_000)
+        >>> radius.shape, round(float(radius[0, 0, 0]), 3)
+        ((2, 3, 2), 0.199)
     """
 
     delta: float | None = None
 
+    def __post_init__(self) -> None:
+        _check_delta(self.delta)
+
     def radius(self, counts: IntArray, episodes: int) -> FloatArray:
-        """w as above, (H, S, A), infinite where N = 0; `counts` (H, S, A, S), K `episodes`. Raises
-        ValueError."""
+        """The L1 radii.
+
+        Args:
+            counts: (H, S, A, S) N_i.
+            episodes: K.
+
+        Returns:
+            (H, S, A) w as above, infinite where nothing was counted.
+
+        Raises:
+            ValueError: for values out of range.
+        """
         delta = _delta(self.delta, counts, episodes)
         return theory.confidence_radius(counts.astype(np.float64), episodes, delta)
 
     def epsilon(self, counts: IntArray, episodes: int) -> FloatArray:
-        """eps_i(h,s,a) as above, (H, S, A); `counts` (H, S, A, S), K `episodes`. Raises ValueError as
-        `radius`."""
+        """The perturbation.
+
+        Args:
+            counts: (H, S, A, S) N_i.
+            episodes: K.
+
+        Returns:
+            (H, S, A) eps_i(h,s,a) as above.
+
+        Raises:
+            ValueError: for values out of range.
+        """
         return theory.epsilon(self.radius(counts, episodes))
+
+
+def _check_delta(delta: float | None) -> None:
+    """Raise unless delta is a probability, or None."""
+    if delta is not None and not 0 < check_number("delta", delta) < 1:
+        raise ValueError(f"delta is {delta}; it must be a probability in (0, 1)")
 
 
 def _delta(delta: float | None, counts: IntArray, episodes: int) -> float:
@@ -97,9 +191,16 @@ def _delta(delta: float | None, counts: IntArray, episodes: int) -> float:
 
 
 def empirical_dynamics(counts: IntArray) -> FloatArray:
-    """P_hat[h,s,a,s'] = N[h,s,a,s'] / max(N(h,s,a), 1): zero rows where nothing was counted.
+    """`P_hat[h,s,a,s'] = N[h,s,a,s'] / max(N(h,s,a), 1)`: zero rows where nothing was counted.
 
-    counts: (H, S, A, S). Returns the same shape. Source: Eq. (empirical-dynamics), Algorithm 3, line 3.
+    Args:
+        counts: (H, S, A, S) N.
+
+    Returns:
+        (H, S, A, S) P_hat.
+
+    Source:
+        Eq. (empirical-dynamics), Algorithm 3, line 3.
     """
     visits = counts.sum(axis=-1, keepdims=True)
     return np.asarray(counts / np.maximum(visits, 1), dtype=np.float64)

@@ -20,6 +20,8 @@ from aggbandit._arrays import (
     reduce_frozen,
 )
 from aggbandit.geometry.protocol import Barrier, Ellipsoid
+from aggbandit.learners._doors import check_has, check_nonnegative_number, check_number
+from aggbandit.learners.in_use import alone
 from aggbandit.learners.rates import ConstantRate, IncreasingRate, RateSchedule
 
 __all__ = ["IncreasingRateOMD", "IncreasingRateRound", "OMDState", "check_observation", "scrible"]
@@ -136,6 +138,8 @@ class IncreasingRateOMD:
 
     Raises:
         ValueError: for values out of range, or a state whose center is not strictly inside the set.
+        TypeError: for an argument of another kind, saying what to write instead.
+        LearnerInUse: from `predict` and `update`, when another thread is in one of them.
 
     Source:
         Algorithm 2; Section 4.2.
@@ -169,16 +173,23 @@ class IncreasingRateOMD:
         state: OMDState | None = None,
     ) -> None:
         check_positive_int("rounds", rounds)
-        if not (budget >= 0 and np.isfinite(budget)):
-            raise ValueError(f"budget = {budget}; it must be nonnegative and finite")
-        if isinstance(schedule, type) or not (schedule is None or hasattr(schedule, "next_rate")):
-            raise ValueError(f"schedule is {schedule!r}; it must be an object with the method next_rate")
+        check_has(
+            "barrier",
+            barrier,
+            ("analytic_center", "dikin", "minimize"),
+            "a barrier, such as ab.LogBarrier(body)",
+        )
+        check_number("loss_bound", loss_bound)
+        check_number("baseline", baseline)
+        check_nonnegative_number("budget", budget)
+        schedule = IncreasingRate() if schedule is None else schedule
+        check_has("schedule", schedule, ("next_rate",), "ab.IncreasingRate() or ab.ConstantRate(factor)")
         self.barrier = barrier
         self.dimension = barrier.dimension
         self.rounds = rounds
         self.loss_bound = float(loss_bound)
         self.baseline = float(baseline)
-        self.schedule: RateSchedule = IncreasingRate() if schedule is None else schedule
+        self.schedule: RateSchedule = schedule
         cap = theory.eta0_cap(self.dimension, self.loss_bound, self.baseline)
         wished = (
             theory.eta0(self.dimension, barrier.theta, self.loss_bound, rounds, budget, self.baseline)
@@ -248,6 +259,7 @@ class IncreasingRateOMD:
         """The Dikin ellipsoid at the center."""
         return self._ellipsoid
 
+    @alone
     def predict(self, rng: np.random.Generator) -> FloatArray:
         """Choose y_t, uniform on the Dikin ellipsoid at x_t.
 
@@ -263,6 +275,7 @@ class IncreasingRateOMD:
         self._y = self._ellipsoid.sample(rng)
         return self._y
 
+    @alone
     def update(self, loss_value: float, z_hat: FloatArray, epsilon: FloatArray) -> IncreasingRateRound:
         """Learn from one round.
 
@@ -354,9 +367,10 @@ def check_rate(name: str, rate: float) -> None:
         rate: a positive and finite number.
 
     Raises:
-        ValueError: for anything else.
+        TypeError: for what is no number.
+        ValueError: for any other number.
     """
-    if not (rate > 0 and math.isfinite(rate)):
+    if not (check_number(name, rate) > 0 and math.isfinite(rate)):
         raise ValueError(f"{name} = {rate}; a learning rate must be positive and finite")
 
 
@@ -382,11 +396,11 @@ def check_observation(
         The protocol of distorted linear bandits, steps 3 and 4.
     """
     # A loss is a sum of products: it may leave [0, H] by rounding.
+    check_number("loss_value", loss_value)
     slack = 1e-9 * loss_bound
     if not -slack <= loss_value <= loss_bound + slack:
         raise ValueError(f"loss_value = {loss_value}; the observed loss must lie in [0, {loss_bound}]")
-    z_hat = np.asarray(z_hat, dtype=np.float64)
-    epsilon = np.asarray(epsilon, dtype=np.float64)
+    z_hat, epsilon = real_array("z_hat", z_hat), real_array("epsilon", epsilon)
     for name, vector in (("z_hat", z_hat), ("epsilon", epsilon)):
         if vector.shape != shape:
             raise ValueError(f"{name} has shape {vector.shape}; it must be {shape}")

@@ -1,4 +1,4 @@
-"""Follow the leader, and why a learner must randomise or hesitate.
+"""Follow the leader, and why a learner must randomize or hesitate.
 
 The leader is the policy that would have been best so far. An adversary who knows the rule knows the policy
 of the next episode, and charges exactly what it will play: the leader pays the most there is, for ever.
@@ -12,6 +12,7 @@ import numpy as np
 
 from aggbandit._arrays import FloatArray, Int32Array, check_positive_int
 from aggbandit.feedback import FullFeedback
+from aggbandit.learners._doors import check_kind
 from aggbandit.losses import LossSequence, against
 from aggbandit.mdp import FiniteHorizonMDP
 
@@ -19,37 +20,66 @@ __all__ = ["FollowTheLeader", "losses_against_the_leader"]
 
 
 class FollowTheLeader:
-    """Plays the policy that would have been best in the episodes so far: argmin_pi sum_{j<k} x^pi . l_j.
+    """Plays the policy that would have been best in the episodes so far: `argmin_pi sum_{j<k} x^pi . l_j`.
 
     It knows the world and sees the whole loss function of every episode. At first everything is a tie.
 
-    mdp: the world, its dynamics known to the learner.
+    Args:
+        mdp: the world, its dynamics known to the learner.
+
+    Raises:
+        TypeError: for anything else.
     """
 
     feedback: ClassVar[type[FullFeedback]] = FullFeedback
 
     def __init__(self, mdp: FiniteHorizonMDP) -> None:
+        check_kind("mdp", mdp, FiniteHorizonMDP, "a FiniteHorizonMDP: world.mdp of a World")
         self.mdp = mdp
         self.total_loss = np.zeros(mdp.shape)
 
     def policy(self, rng: np.random.Generator) -> FloatArray:
-        """The best policy so far, (H, S, A), ties to the smallest action; nothing is drawn from `rng`."""
+        """The best policy so far, ties to the smallest action.
+
+        Args:
+            rng: nothing is drawn from it.
+
+        Returns:
+            (H, S, A) the policy.
+        """
         return self.mdp.best_policy(self.total_loss)[0]
 
     def observe(self, feedback: FullFeedback) -> None:
-        """Add the losses of the episode, `feedback.loss`. Raises ValueError if they do not fit the world."""
+        """Add the losses of the episode.
+
+        Args:
+            feedback: whose `loss` is added.
+
+        Raises:
+            ValueError: if it does not fit the world.
+        """
         self.total_loss = self.total_loss + self.mdp.check_loss(feedback.loss)
 
 
 def losses_against_the_leader(mdp: FiniteHorizonMDP, episodes: int) -> LossSequence:
     """The losses that ruin `FollowTheLeader`: each episode's are aimed at the policy it is about to play.
 
-    The leader does not randomise, so its policies can be computed beforehand and the sequence is oblivious.
+    The leader does not randomize, so its policies can be computed beforehand and the sequence is oblivious.
     It pays H in every episode, while the uniform policy pays H / A: its regret is at least (1 - 1/A) H K,
     linear in K.
 
-    mdp: the world the leader knows; episodes: K. Raises ValueError if K < 1.
+    Args:
+        mdp: the world that the leader knows.
+        episodes: K.
+
+    Returns:
+        The losses, an oblivious sequence.
+
+    Raises:
+        ValueError: if K < 1.
+        TypeError: if `mdp` is no world.
     """
+    check_kind("mdp", mdp, FiniteHorizonMDP, "a FiniteHorizonMDP: world.mdp of a World")
     check_positive_int("episodes", episodes)
     tables: list[FloatArray] = []
     number: dict[bytes, int] = {}

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray, reduce_frozen
+from aggbandit._arrays import FloatArray, real_array, reduce_frozen
+from aggbandit.learners._doors import check_number
 
 RANK_TOLERANCE = 1e-10  # singular values below this share of the largest count as zero
 MAX_ITERATIONS = 100_000
@@ -16,9 +17,13 @@ MAX_ITERATIONS = 100_000
 class OptimalDesign:
     """A distribution over a finite set, with the certificate of its quality.
 
-    ``weights`` mu, shape (N,); ``rank`` r of the set's span; ``largest_norm`` max over y of ||y||²_{M^+} with
-    M = sum mu(y) y y', at least r for every mu, and at most (1 + tolerance) r here; ``whitening`` W, shape
-    (d, r), which maps the set to coordinates W'y in which M is the identity; ``iterations`` it took.
+    Attributes:
+        weights: (N,) mu.
+        rank: r, of the set's span.
+        largest_norm: the largest squared norm of a point in the pseudo-inverse of `M = sum mu(y) y y'`; at
+            least r for every mu, and at most (1 + tolerance) r here.
+        whitening: (d, r) W, which maps the set to coordinates W'y in which M is the identity.
+        iterations: how many steps it took.
     """
 
     weights: FloatArray
@@ -30,22 +35,43 @@ class OptimalDesign:
 
 
 def g_optimal_design(points: FloatArray, tolerance: float = 0.01) -> OptimalDesign:
-    """A design mu with max over y of ||y||²_{M^+} <= (1 + ``tolerance``) r, r the rank of the set.
+    """A design mu under which no point of a finite set is badly measured.
 
-    By Kiefer and Wolfowitz it is the design that maximises det M: Frank-Wolfe steps with away steps, each
-    with its exact step length, in the span of the set. ``points``, shape (N, d). Raises ``ValueError`` when
-    the points are not a finite array of that shape, are all zero, or the tolerance is not positive, and
-    ``ArithmeticError`` when rounding keeps the tolerance from being met. Source: Kiefer and Wolfowitz
-    (1960); Todd, Minimum-Volume Ellipsoids (2016), chapter 3. The paper's lambda > 0 needs a set that spans
-    the space; this does not.
+    With `M = sum mu(y) y y'` and r the rank of the set, `y' M^+ y <= (1 + tolerance) r` for all its points.
+    By Kiefer and Wolfowitz it is the design that maximizes det M: Frank-Wolfe steps with away steps, each
+    with its exact step length, in the span of the set. The paper's lambda > 0 needs a set that spans the
+    space; this does not.
+
+    Args:
+        points: (N, d) the set.
+        tolerance: how far from the best design, relatively.
+
+    Returns:
+        The design, with the certificate of its quality.
+
+    Raises:
+        ValueError: when the points are not a finite array of that shape or are all zero, or the tolerance is
+            not positive.
+        TypeError: when the tolerance is no number.
+        ArithmeticError: when rounding keeps the tolerance from being met.
+
+    Source:
+        Kiefer and Wolfowitz (1960); Todd, Minimum-Volume Ellipsoids (2016), chapter 3.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> design = ab.g_optimal_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
+        >>> design.rank, design.weights.round(2).tolist()
+        (2, [0.5, 0.5, 0.0])
     """
-    points = np.asarray(points, dtype=np.float64)
+    points = real_array("points", points)
     if points.ndim != 2 or points.size == 0:
         raise ValueError(f"points has shape {points.shape}; it must be (N, d) with N >= 1")
     if not np.isfinite(points).all():
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(points))[0])
         raise ValueError(f"points[{place[0]}, {place[1]}] = {points[place]}; every entry must be finite")
-    if not tolerance > 0:
+    if not check_number("tolerance", tolerance) > 0:
         raise ValueError(f"tolerance = {tolerance}; it must be positive")
     scale = float(np.abs(points).max())  # a design has no unit: squares shall neither over- nor underflow
     if scale == 0:
@@ -89,7 +115,7 @@ def _squared_norms(coordinates: FloatArray, moment: FloatArray) -> FloatArray:
 
 
 def _share(squared_norm: float, rank: int) -> float:
-    """The share of a point that maximises det((1 - share) M + share y y'); negative takes weight away."""
+    """The share of a point that maximizes det((1 - share) M + share y y'); negative takes weight away."""
     if squared_norm <= 1:  # taking weight away helps without end: take all of it
         return -np.inf
     return (squared_norm - rank) / (rank * (squared_norm - 1))

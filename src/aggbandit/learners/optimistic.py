@@ -8,7 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, read_only, reduce_frozen
+from aggbandit._arrays import FloatArray, read_only, real_array, reduce_frozen
+from aggbandit.learners._doors import check_kind, check_number
+from aggbandit.learners.in_use import alone
 from aggbandit.learners.increasing_rates import check_observation
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
 
@@ -17,9 +19,15 @@ from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
 class OptimisticRound:
     """What happened in one round of Algorithm 1.
 
-    ``round`` t from 1; ``y`` the point played, shape (d,); ``probabilities`` q_t, shape (N,); the observed
-    ``loss`` l·z_hat; the ``second_moment`` M_t of y, shape (d, d); the ``estimate`` l^ = (l·z_hat) M^+ y,
-    shape (d,); ``values`` l~(y) at every point, shape (N,); ``epsilon_norm`` ||eps||_M.
+    Attributes:
+        round: t, from 1.
+        y: (d,) the point played.
+        probabilities: (N,) q_t.
+        loss: the observed loss `l . z_hat`.
+        second_moment: (d, d) M_t, of y.
+        estimate: (d,) `l^ = (l . z_hat) M^+ y`.
+        values: (N,) l~(y) at every point.
+        epsilon_norm: the norm of eps in M, `sqrt(eps' M eps)`.
     """
 
     round: int
@@ -36,17 +44,43 @@ class OptimisticRound:
 class OptimisticEXP2:
     """Algorithm 1 on a finite set S.
 
-    q_t = (1 - gamma) p_t + gamma mu;  y_t ~ q_t;  M_t = E[y y'];  l^_t = (l_t·z_hat_t) M_t^+ y_t;
-    l~_t(y) = l^_t·y - sqrt(r) ||y||_{M_t^+} ||eps_t||_{M_t};  p_{t+1}(y) ~ p_t(y) exp(-eta l~_t(y)).
+    In round t::
+
+        q_t = (1 - gamma) p_t + gamma mu,    y_t ~ q_t,    M_t = E[y y']
+        l^_t = (l_t . z_hat_t) M_t^+ y_t
+        l~_t(y) = l^_t . y - sqrt(r) ||y||_{M_t^+} ||eps_t||_{M_t}
+        p_{t+1}(y) ~ p_t(y) exp(-eta l~_t(y))
 
     The set need not span the space: the inverse of M is taken in its span, and r, its rank, stands for the
-    paper's d. The exploration mu is a G-optimal ``design``; it takes the place of the paper's lambda > 0,
+    paper's d. The exploration mu is a G-optimal design; it takes the place of the paper's lambda > 0,
     which need not exist.
 
-    ``points`` S, shape (N, d); ``rounds`` T; ``loss_bound`` H with ||y||_1 <= H; ``epsilon_bound`` beta, the
-    largest entry eps_t may have; ``rates`` eta and gamma, by default ``theory.optimistic_rates`` with the
-    design's certificate; ``design`` by default computed here. Raises ``ValueError`` for values
-    out of range. Source: Algorithm 1; Section 4.1.
+    Args:
+        points: (N, d) the set S.
+        rounds: T.
+        loss_bound: H, at least the L1 norm of every point.
+        epsilon_bound: beta, the largest entry that eps_t may have.
+        rates: eta and gamma, by default `theory.optimistic_rates` with the design's certificate.
+        design: by default computed here.
+
+    Raises:
+        ValueError: for values out of range, or a design of other points.
+        TypeError: for an argument of another kind, saying what to write instead.
+        LearnerInUse: from `predict` and `update`, when another thread is in one of them.
+
+    Source:
+        Algorithm 1; Section 4.1.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> rng, loss = np.random.default_rng(0), np.array([0.2, 0.5, 0.8])
+        >>> learner = ab.OptimisticEXP2(np.eye(3), rounds=2000, loss_bound=1.0)
+        >>> for _ in range(2000):
+        ...     y = learner.predict(rng)
+        ...     record = learner.update(loss @ y, z_hat=y, epsilon=np.zeros(3))
+        >>> int(learner.probabilities.argmax())
+        0
     """
 
     def __init__(
@@ -58,8 +92,18 @@ class OptimisticEXP2:
         rates: theory.OptimisticRates | None = None,
         design: OptimalDesign | None = None,
     ) -> None:
+        self.points: FloatArray = read_only(real_array("points", points))
+        for name, value in (
+            ("rounds", rounds),
+            ("loss_bound", loss_bound),
+            ("epsilon_bound", epsilon_bound),
+        ):
+            check_number(name, value)
+        if design is not None:
+            check_kind("design", design, OptimalDesign, "ab.g_optimal_design(points)")
+        if rates is not None:
+            check_kind("rates", rates, tuple, "theory.OptimisticRates(eta, gamma)")
         self.design = g_optimal_design(points) if design is None else design
-        self.points: FloatArray = read_only(points)
         self.rank = self.design.rank
         self.rounds = rounds
         self.loss_bound = float(loss_bound)
@@ -121,36 +165,68 @@ class OptimisticEXP2:
 
     @property
     def weights(self) -> FloatArray:
-        """The exponential weights p_t, before exploration, shape (N,). Source: Algorithm 1, line 4."""
+        """The exponential weights p_t before exploration, (N,).
+
+        Source:
+            Algorithm 1, line 4.
+        """
         shifted = np.exp(self._log_weights - self._log_weights.max())
         return np.asarray(shifted / shifted.sum())
 
     @property
     def probabilities(self) -> FloatArray:
-        """The distribution q_t of the next point, shape (N,). Source: Algorithm 1, line 4."""
+        """The distribution q_t of the next point, (N,).
+
+        Source:
+            Algorithm 1, line 4.
+        """
         return self._probabilities
 
     @property
     def center(self) -> FloatArray:
-        """The mean of the next point, sum_y q_t(y) y, shape (d,). Source: proof of Lemma to-mw-regret."""
+        """The mean of the next point, `sum_y q_t(y) y`, (d,).
+
+        Source:
+            Proof of Lemma to-mw-regret.
+        """
         return np.asarray(self._probabilities @ self.points)
 
+    @alone
     def predict(self, rng: np.random.Generator) -> FloatArray:
-        """The point y_t to play, drawn from q_t with one uniform of ``rng``; shape (d,).
+        """Choose y_t, drawn from q_t.
 
-        Source: Algorithm 1, line 5.
+        Args:
+            rng: the source of all randomness; one uniform is drawn.
+
+        Returns:
+            (d,) the point.
+
+        Source:
+            Algorithm 1, line 5.
         """
         cumulated = np.cumsum(self._probabilities)
         self._played = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         y: FloatArray = self.points[self._played]
         return y
 
+    @alone
     def update(self, loss_value: float, z_hat: FloatArray, epsilon: FloatArray) -> OptimisticRound:
-        """Learn from one round, and say what happened.
+        """Learn from one round.
 
-        ``loss_value`` l_t·z_hat_t in [0, H]; ``z_hat`` and ``epsilon`` in [0, beta], shape (d,). Raises
-        ``ValueError`` for values out of range, ``RuntimeError`` when nothing was predicted; nothing has
-        changed then. Source: Algorithm 1, lines 7 to 10.
+        Args:
+            loss_value: `l_t . z_hat_t`, in [0, H].
+            z_hat: (d,) what was played in the end.
+            epsilon: (d,) eps_t, in [0, beta].
+
+        Returns:
+            What happened.
+
+        Raises:
+            ValueError: for values out of range; nothing has changed then.
+            RuntimeError: when nothing was predicted.
+
+        Source:
+            Algorithm 1, lines 7 to 10.
         """
         if self._played is None:
             raise RuntimeError(f"round {self.round}: update was called before predict")

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import astuple, dataclass, fields
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aggbandit import theory
+from aggbandit import cost, theory
 from aggbandit._arrays import (
     FloatArray,
     IntArray,
     check_finite,
+    check_memory,
     check_nonnegative,
     check_positive_int,
     check_shape,
@@ -32,8 +34,11 @@ from aggbandit._arrays import (
 from aggbandit.feedback import AggregateFeedback
 from aggbandit.geometry.occupancy_barrier import OccupancyBarrier
 from aggbandit.geometry.occupancy_set import OccupancySet
+from aggbandit.learners._doors import check_function, check_has, check_kind, check_number
 from aggbandit.learners.confidence import Confidence, CorrectedConfidence, empirical_dynamics
 from aggbandit.learners.epochs import Epoch, EpochSummary, epoch_budget, epoch_over, restart
+from aggbandit.learners.identity import NAMELESS, described
+from aggbandit.learners.in_use import alone
 from aggbandit.learners.increasing_rates import (
     IncreasingRateOMD,
     IncreasingRateRound,
@@ -46,6 +51,20 @@ from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.occupancy import policy_of
 
 __all__ = ["AggregateFeedbackLearner", "RunningMean", "Tallies"]
+
+
+# What a snapshot holds.
+KEYS = {
+    "arguments",
+    "counts",
+    "in_epoch",
+    "first_dual",
+    "center",
+    "dual",
+    "scalars",
+    "counters",
+    "finished",
+}
 
 
 @dataclass(frozen=True)
@@ -89,9 +108,28 @@ class AggregateFeedbackLearner:
     Raises:
         ValueError: for sizes that are not positive integers, a state or a baseline out of range, a first rate
             that is not positive, radii or perturbations that are none.
+        TypeError: for an argument of another kind, saying what to write instead.
+        MemoryError: before anything is allocated, for a world too large for this machine.
+        LearnerInUse: from every method, when another thread plays the learner.
 
     Source:
         Section A, Algorithm 3.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> world = ab.night_driver()
+        >>> K = 300
+        >>> learner = ab.AggregateFeedbackLearner(
+        ...     n_states=3, n_actions=2, horizon=3, episodes=K,
+        ...     rates=ab.tuned_rates(3.0), between_epochs=ab.epochs.carry,
+        ...     baseline=ab.RunningMean(), initial_state=world.mdp.initial_state,
+        ... )
+        >>> losses = ab.losses.fixed(world.loss, K)
+        >>> rng = np.random.default_rng(0)
+        >>> history = ab.simulate(learner, world.mdp, losses, rng, engine="reference")
+        >>> len(history), learner.episode
+        (300, 300)
     """
 
     feedback = AggregateFeedback
@@ -113,13 +151,31 @@ class AggregateFeedbackLearner:
         for name, value in sizes.items():
             check_positive_int(name, value)
         check_state("initial_state", initial_state, n_states)
-        if not isinstance(baseline, RunningMean) and not 0 <= baseline <= horizon:
-            raise ValueError(f"baseline is {baseline}; it must lie in [0, {horizon}]")
+        check_has("rates", rates, ("eta0", "schedule"), "ab.theorem_rates() or ab.tuned_rates(scale)")
+        check_has(
+            "rates.schedule", rates.schedule, ("next_rate",), "ab.IncreasingRate() or ab.ConstantRate(factor)"
+        )
+        confidence = CorrectedConfidence() if confidence is None else confidence
+        check_has(
+            "confidence",
+            confidence,
+            ("radius", "epsilon"),
+            "ab.CorrectedConfidence(delta) or ab.TightConfidence(delta)",
+        )
+        check_function("between_epochs", between_epochs, "ab.epochs.restart or ab.epochs.carry")
+        if not isinstance(baseline, RunningMean):
+            check_kind("baseline", baseline, Real, "a number or ab.RunningMean()")
+            if not 0 <= check_number("baseline", baseline) <= horizon:
+                raise ValueError(f"baseline is {baseline}; it must lie in [0, {horizon}]")
+        check_memory(
+            f"a learner of {horizon} steps, {n_states} states and {n_actions} actions",
+            cost.of_reduction(horizon, n_states, n_actions).bytes,
+        )
         self.shape = (int(horizon), int(n_states), int(n_actions), int(n_states))
         self.episodes = int(episodes)
         self.initial_state = int(initial_state)
         self.rates = rates
-        self.confidence: Confidence = CorrectedConfidence() if confidence is None else confidence
+        self.confidence: Confidence = confidence
         self.between_epochs = between_epochs
         self.baseline = baseline
         self.episode = 0  # how many have been played
@@ -168,6 +224,7 @@ class AggregateFeedbackLearner:
         self._state: OMDState | None = None
         self._bandit: IncreasingRateOMD | None = None
 
+    @alone
     def policy(self, rng: np.random.Generator) -> FloatArray:
         """Lines 8 and 9: predict an occupancy measure y_k in S_i, and play its policy.
 
@@ -186,6 +243,7 @@ class AggregateFeedbackLearner:
         self._bandit = self._instance()
         return policy_of(self._bandit.predict(rng))
 
+    @alone
     def observe(self, feedback: AggregateFeedback) -> IncreasingRateRound | None:
         """Lines 10-14: feed Algorithm 2, count, and end the epoch when a count has doubled.
 
@@ -339,15 +397,38 @@ class AggregateFeedbackLearner:
     # Writing the state down.
 
     @property
-    def arguments(self) -> str:
-        """What the learner was made with, as text."""
-        between = getattr(self.between_epochs, "__name__", self.between_epochs)
-        return (
-            f"shape={self.shape}, episodes={self.episodes}, rates={self.rates}, "
-            f"confidence={self.confidence}, between_epochs={between}, "
-            f"baseline={self.baseline}, initial_state={self.initial_state}"
-        )
+    def arguments(self) -> tuple[str, ...]:
+        """What the learner was made with, by value; see `aggbandit.learners.identity`."""
+        horizon, n_states, n_actions, _ = self.shape
+        values = {
+            "n_states": n_states,
+            "n_actions": n_actions,
+            "horizon": horizon,
+            "episodes": self.episodes,
+            "rates": self.rates,
+            "confidence": self.confidence,
+            "between_epochs": self.between_epochs,
+            "baseline": self.baseline,
+            "initial_state": self.initial_state,
+        }
+        return tuple(f"{name}={described(value)}" for name, value in values.items())
 
+    def _check_arguments(self, arguments: NDArray[Any]) -> None:
+        """Raise ValueError unless a state is of a learner made with the same arguments."""
+        theirs, ours = [str(text) for text in np.ravel(arguments)], self.arguments
+        if len(theirs) != len(ours):
+            raise ValueError(f"the state is of a learner with {len(theirs)} arguments; expected {len(ours)}")
+        for their, our in zip(theirs, ours, strict=True):
+            if their != our:
+                raise ValueError(f"the state is of a learner with {their}; this one has {our}")
+        for our in ours:
+            if NAMELESS in our:
+                raise ValueError(
+                    f"{our}: nobody can tell whether it is the same as then; a function or class is known "
+                    "again if it is defined at the top level of a module or notebook"
+                )
+
+    @alone
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """The whole state; `restore` is its inverse.
 
@@ -372,6 +453,7 @@ class AggregateFeedbackLearner:
             ),
         }
 
+    @alone
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
         """Go to the state that a snapshot describes.
 
@@ -382,13 +464,10 @@ class AggregateFeedbackLearner:
             ValueError: before anything changes, if it is of a learner made with other arguments, if something
                 is missing, or if it cannot be the state of any run.
         """
-        missing = self.snapshot().keys() - snapshot.keys()
+        missing = KEYS - snapshot.keys()
         if missing:
             raise ValueError(f"the state lacks {', '.join(sorted(missing))}")
-        if str(snapshot["arguments"]) != self.arguments:
-            raise ValueError(
-                f"the state is of a learner with {snapshot['arguments']}; this one has {self.arguments}"
-            )
+        self._check_arguments(snapshot["arguments"])
         episode, began, *counted = self._counters(snapshot["counters"])
         eta, sum_of_totals = self._scalars(snapshot["scalars"], episode)
         finished = _finished(snapshot["finished"], began)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray, check_finite
+from aggbandit._arrays import FloatArray, check_finite, real_array
 
 # --- self-concordance ---------------------------------------------------------------------------------------
 
@@ -406,7 +406,7 @@ def confidence_radius(counts: FloatArray, episodes: int, delta: float) -> FloatA
     shape (H, S, A). Raises ``ValueError`` for a wrong shape, negative counts or delta outside (0, 1).
     Source: Lemma concentration, with the constants of Weissman et al. (2003).
     """
-    counts = np.asarray(counts, dtype=np.float64)
+    counts = real_array("counts", counts)
     visits, log_term = _visits_and_log(counts, episodes, delta, math.log(2))
     with np.errstate(divide="ignore"):
         return np.sqrt(2 * log_term / visits)
@@ -419,7 +419,7 @@ def epsilon(radius: FloatArray) -> FloatArray:
     dynamics and those of y lie in the ball; (H - h + 1), because an error made at step h is carried to the
     end. Raises ``ValueError`` for a wrong shape or a negative radius. Source: Lemma boundocdiff, corrected.
     """
-    radius = np.asarray(radius, dtype=np.float64)
+    radius = real_array("radius", radius)
     if radius.ndim != 3:
         raise ValueError(f"radius has shape {radius.shape}; it must be (H, S, A)")
     if not np.all(radius >= 0):
@@ -458,7 +458,7 @@ def printed_epsilon(counts: FloatArray, episodes: int, delta: float) -> FloatArr
     shape (H, S, A). Raises ``ValueError`` as ``confidence_radius``. Source: Eq. (epsilon), Algorithm 3, line
     4.
     """
-    counts = np.asarray(counts, dtype=np.float64)
+    counts = real_array("counts", counts)
     visits, log_term = _visits_and_log(counts, episodes, delta, 1.0)
     scale = 5 * counts.shape[0]
     return np.asarray(scale * np.sqrt(log_term / np.maximum(visits, 1.0)), dtype=np.float64)

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array
 
+import aggbandit as ab
 from aggbandit import _arrays
 from aggbandit._arrays import (
     check_memory,
@@ -51,6 +52,46 @@ def test_what_is_an_array_of_real_numbers(values):
     array = real_array("x", values)
     assert array.dtype == np.float64
     np.testing.assert_array_equal(array, [1.0, 0.0])
+
+
+WORLD = ab.night_driver()
+POLICY = ab.uniform_policy(WORLD.mdp)
+WIDE = np.full(POLICY.shape, 0.3)
+TRIANGLE = ab.LogBarrier(ab.simplex(3))
+MIDDLE = np.full(3, 1 / 3)
+PLAUSIBLE = ab.OccupancySet(WORLD.mdp.transitions, WIDE)
+DOORS = {
+    "transitions": (WORLD.mdp.transitions, ab.FiniteHorizonMDP),
+    "policy": (POLICY, WORLD.mdp.occupancy),
+    "loss": (WORLD.loss, WORLD.mdp.best_policy),
+    "tables": (WORLD.loss[None], lambda v: ab.LossSequence(v, [0])),
+    "x": (WORLD.mdp.occupancy(POLICY), ab.check_occupancy),
+    "A": (TRIANGLE.body.A, lambda v: ab.Polytope(v, TRIANGLE.body.b, TRIANGLE.body.C, TRIANGLE.body.d)),
+    "b": (TRIANGLE.body.b, lambda v: ab.Polytope(TRIANGLE.body.A, v, TRIANGLE.body.C, TRIANGLE.body.d)),
+    "low": (np.zeros(2), lambda v: ab.geometry.box(v, [1.0, 1.0])),
+    "a point": (MIDDLE, TRIANGLE.value),
+    "a center": (MIDDLE, TRIANGLE.dikin),
+    "linear": (MIDDLE, lambda v: TRIANGLE.minimize(v, MIDDLE)),
+    "start": (MIDDLE, lambda v: TRIANGLE.minimize(MIDDLE, v)),
+    "P_hat": (WORLD.mdp.transitions, lambda v: ab.OccupancySet(v, WIDE)),
+    "radius": (WIDE, lambda v: ab.OccupancySet(WORLD.mdp.transitions, v)),
+    "a table": (WORLD.mdp.occupancy(POLICY), PLAUSIBLE.check),
+    "points": (np.eye(3), ab.g_optimal_design),
+    "losses": (np.eye(3), lambda v: ab.mirror_descent(TRIANGLE, v, np.ones(3))),
+    "rates": (np.ones(3), lambda v: ab.mirror_descent(TRIANGLE, np.eye(3), v)),
+    "counts": (WORLD.mdp.transitions, lambda v: ab.theory.confidence_radius(v, 10, 0.1)),
+}
+
+
+@pytest.mark.parametrize("odd", ["complex", "str", "datetime64[s]", "object"])
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_refuses_what_is_no_number(door, odd):
+    """NumPy reads the text "0.5" as a number, a date as its seconds, None as NaN."""
+    good, use = DOORS[door]
+    use(good)
+    bad = np.full(good.shape, None) if odd == "object" else good.astype(int).astype(odd)
+    with pytest.raises(ValueError, match=r"has entries of type .*; they must be real numbers"):
+        use(bad)
 
 
 def test_integers():

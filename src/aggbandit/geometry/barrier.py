@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import FloatArray, check_finite
+from aggbandit._arrays import FloatArray, check_finite, real_array
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer, newton
 from aggbandit.geometry.dikin import DikinEllipsoid, dikin_ellipsoid
 from aggbandit.geometry.polytope import Polytope
@@ -112,7 +112,7 @@ class LogBarrier:
             Section 2.
         """
         before, after = self._slacks("x", x), self._slacks("y", y)
-        difference = np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64)
+        difference = real_array("x", x) - real_array("y", y)
         return divergence(self.body.A @ difference / before, after / before)
 
     def analytic_center(self) -> FloatArray:
@@ -129,7 +129,7 @@ class LogBarrier:
         Args:
             x: (D,) the point.
         """
-        x = np.array(x, dtype=np.float64)
+        x = np.array(real_array("x", x))
         return dikin_ellipsoid(self.body, x, self._slacks("x", x))
 
     def minimize(self, linear: npt.ArrayLike, start: npt.ArrayLike, tolerance: float = TOLERANCE) -> Step:
@@ -155,7 +155,7 @@ class LogBarrier:
         linear = self.body._vector("linear", linear)
         check_finite("linear", linear)
         # our own copy: without a step to make, the start is the result
-        x = self._back_to_slice(self.body.require_interior("start", np.array(start, dtype=np.float64)))
+        x = self._back_to_slice(np.array(self.body.require_interior("start", start)))
         return newton(_Objective(self.body, linear), x, tolerance)
 
     def mirror_step(self, x: npt.ArrayLike, g: npt.ArrayLike) -> Step:

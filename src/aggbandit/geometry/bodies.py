@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import check_positive_int
+from aggbandit._arrays import check_positive_int, real_array
 from aggbandit.geometry.polytope import Polytope
 
 __all__ = [
@@ -47,7 +47,7 @@ def box(low: npt.ArrayLike, high: npt.ArrayLike) -> Polytope:
     Raises:
         ValueError: if the shapes differ or some side of the box has no length.
     """
-    low, high = np.array(low, dtype=np.float64), np.array(high, dtype=np.float64)
+    low, high = real_array("low", low), real_array("high", high)
     if low.ndim != 1 or low.shape != high.shape:
         raise ValueError(f"low has shape {low.shape} and high {high.shape}; both must be (D,)")
     eye = np.eye(low.size)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.linalg import lapack
 
-from aggbandit._arrays import FloatArray, reduce_frozen
+from aggbandit._arrays import FloatArray, real_array, reduce_frozen
 from aggbandit.geometry._newton import NoMinimizer
 from aggbandit.geometry.polytope import SLICE_TOLERANCE, Polytope
 
@@ -189,7 +189,7 @@ class DikinEllipsoid:
                 )
             directions = self.body.basis.T
         else:
-            directions = np.asarray(plane, dtype=np.float64)
+            directions = real_array("plane", plane)
             if directions.shape != (2, self.body.ambient_dimension):
                 raise ValueError(
                     f"plane has shape {directions.shape}; expected (2, {self.body.ambient_dimension})"

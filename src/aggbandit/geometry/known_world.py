@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import FloatArray, IntArray, check_shape, reduce_frozen
+from aggbandit._arrays import FloatArray, IntArray, check_shape, real_array, reduce_frozen
 from aggbandit.geometry.polytope import Polytope
 from aggbandit.mdp import FiniteHorizonMDP
 
@@ -42,7 +42,7 @@ class OccupancyCoordinates:
         Raises:
             ValueError: if x has another shape.
         """
-        x = np.asarray(x, dtype=np.float64)
+        x = real_array("x", x)
         check_shape("x", x, (len(self.cells),), "(D,)")
         table = np.zeros_like(self.mdp.transitions)
         h, s, a = self.cells.T
@@ -61,7 +61,7 @@ class OccupancyCoordinates:
         Raises:
             ValueError: if the table has another shape.
         """
-        table = np.asarray(table, dtype=np.float64)
+        table = real_array("table", table)
         check_shape("table", table, self.mdp.transitions.shape, "(H, S, A, S)")
         h, s, a = self.cells.T
         point: FloatArray = table[h, s, a].sum(axis=1)
@@ -71,17 +71,15 @@ class OccupancyCoordinates:
         """The vector l with l·x the expected loss, `l(h,s,a) = sum_s' P(s'|s,a,h) loss[h,s,a,s']`.
 
         Args:
-            loss: (H, S, A, S) the losses.
+            loss: (H, S, A, S) the losses, or a table that `losses.spread` takes.
 
         Returns:
             (D,) the vector.
 
         Raises:
-            ValueError: if the loss has another shape.
+            ValueError: if the loss has another shape, or an entry is not finite.
         """
-        loss = np.asarray(loss, dtype=np.float64)
-        check_shape("loss", loss, self.mdp.transitions.shape, "(H, S, A, S)")
-        return self.from_table(loss * self.mdp.transitions)
+        return self.from_table(self.mdp.check_loss(loss) * self.mdp.transitions)
 
 
 def occupancy_coordinates(mdp: FiniteHorizonMDP) -> OccupancyCoordinates:

@@ -41,6 +41,7 @@ from aggbandit._arrays import (
     check_shape,
     first,
     place,
+    real_array,
 )
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer, newton
 from aggbandit.geometry.barrier import divergence
@@ -207,7 +208,7 @@ class OccupancyBarrier:
     # Points are tables outside, cells inside.
 
     def _cells(self, name: str, table: ArrayLike) -> FloatArray:
-        array = np.asarray(table, dtype=np.float64)
+        array = real_array(name, table)
         check_shape(name, array, self.body.shape, "(H, S, A, S)")
         check_finite(name, array)
         return array[self.body.cells]
@@ -411,7 +412,7 @@ class OccupancyBarrier:
         Source:
             Eq. (OMD), with the projection of Section D, Option 1.
         """
-        return self.minimize(np.asarray(g, dtype=np.float64) - self.gradient(x), x)
+        return self.minimize(real_array("g", g) - self.gradient(x), x)
 
     def minimize(self, linear: ArrayLike, start: ArrayLike, tolerance: float = TOLERANCE) -> Step:
         """The minimizer of `R(y) + linear·y` over the slice, by Newton's method.

@@ -22,12 +22,14 @@ from aggbandit._arrays import (
     BoolArray,
     FloatArray,
     IntArray,
-    check_rows,
     check_shape,
     check_state,
     first,
     place,
+    plain,
+    probability_rows,
     read_only,
+    real_array,
     reduce_frozen,
 )
 from aggbandit.mdp import FiniteHorizonMDP
@@ -74,11 +76,11 @@ class OccupancySet:
     __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
-        P_hat = np.array(self.P_hat, dtype=np.float64)
-        shape = P_hat.shape
+        given = plain("P_hat", self.P_hat)  # its own type: rows in single precision are held to less
+        shape = real_array("P_hat", given).shape
         if len(shape) != 4 or shape[1] != shape[3] or 0 in shape:
             raise ValueError(f"P_hat has shape {shape}; expected (H, S, A, S), each at least 1")
-        radius = read_only(self.radius)
+        radius = read_only(real_array("radius", self.radius))
         check_shape("radius", radius, shape[:3], "(H, S, A)")
         bad = ~(radius > 0)
         if bad.any():
@@ -87,10 +89,8 @@ class OccupancySet:
                 f"{place('radius', where)} is {radius[where]}; it must be positive (the set needs room)"
             )
         check_state("initial_state", self.initial_state, shape[1])
-        P_hat[np.isinf(radius)] = 1.0 / shape[1]
-        check_rows("P_hat", P_hat)
-        P_hat.setflags(write=False)
-        object.__setattr__(self, "P_hat", P_hat)
+        P_hat = probability_rows("P_hat", np.where(np.isinf(radius)[..., None], 1.0 / shape[1], given))
+        object.__setattr__(self, "P_hat", read_only(P_hat))
         object.__setattr__(self, "radius", radius)
         object.__setattr__(self, "initial_state", int(self.initial_state))
 
@@ -148,7 +148,7 @@ class OccupancySet:
         Source:
             Eq. (omconcentration).
         """
-        table = np.asarray(x, dtype=np.float64)
+        table = real_array("x", x)
         check_shape("x", table, self.shape, "(H, S, A, S)")
         mass = table.sum(axis=-1)
         distance = np.abs(table - self.P_hat * mass[..., None]).sum(axis=-1)
@@ -168,7 +168,7 @@ class OccupancySet:
         Source:
             Eqs. (omnonnegative)-(omconcentration).
         """
-        table = np.asarray(x, dtype=np.float64)
+        table = real_array("x", x)
         check_shape("x", table, self.shape, "(H, S, A, S)")
         check_occupancy(table, self.initial_state, tolerance=tolerance)
         excess = self.excess(table)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import FloatArray, check_finite, reduce_frozen
+from aggbandit._arrays import FloatArray, check_finite, real_array, reduce_frozen
 from aggbandit.geometry._newton import NoMinimizer
 
 RANK_TOLERANCE = 1e-10  # a row of C this close to the span of the rows above it adds no equation
@@ -247,7 +247,7 @@ class Polytope:
         return normals, np.linalg.inv(r)
 
     def _vector(self, name: str, x: npt.ArrayLike) -> FloatArray:
-        x = np.asarray(x, dtype=np.float64)
+        x = real_array(name, x)
         if x.shape != (self.A.shape[1],):
             raise ValueError(f"{name} has shape {x.shape}; this set's points have shape ({self.A.shape[1]},)")
         return x
@@ -269,8 +269,8 @@ def _rows(
     matrix_name: str, matrix: npt.ArrayLike, vector_name: str, vector: npt.ArrayLike
 ) -> tuple[FloatArray, FloatArray]:
     """The rows of a system of (in)equalities as our own arrays, shapes and entries checked."""
-    rows = np.array(matrix, dtype=np.float64)
-    sides = np.array(vector, dtype=np.float64)
+    rows = np.array(real_array(matrix_name, matrix))
+    sides = np.array(real_array(vector_name, vector))
     if rows.ndim != 2 or rows.shape[0] == 0 or rows.shape[1] == 0:
         raise ValueError(
             f"{matrix_name} has shape {rows.shape}; it must be a matrix with at least one row and column"

@@ -19,7 +19,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 
-from aggbandit._arrays import FloatArray, check_shape
+from aggbandit._arrays import FloatArray, check_shape, real_array
 from aggbandit.geometry.occupancy_set import OccupancySet
 from aggbandit.geometry.polytope import Polytope
 from aggbandit.mdp import FiniteHorizonMDP
@@ -79,7 +79,7 @@ class ThickenedSet:
         Raises:
             ValueError: for a wrong shape.
         """
-        array = np.asarray(table, dtype=np.float64)
+        array = real_array("table", table)
         check_shape("table", array, self.body.shape, "(H, S, A, S)")
         return array[self.body.cells].ravel()
 
@@ -96,7 +96,7 @@ class ThickenedSet:
             ValueError: for a wrong shape.
         """
         cells, n_states = self.body.cells, self.body.shape[1]
-        array = np.asarray(vector, dtype=np.float64)
+        array = real_array("vector", vector)
         check_shape("vector", array, (len(cells[0]) * n_states,), "(d,)")
         table = np.zeros(self.body.shape)
         table[cells] = array.reshape(-1, n_states)

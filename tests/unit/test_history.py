@@ -532,7 +532,7 @@ def test_nothing_but_a_file_is_replaced(tmp_path):
     history, pipe, loop = history_to_save(), tmp_path / "pipe", tmp_path / "loop"
     os.mkfifo(pipe)
     loop.symlink_to(loop)
-    for path in (pipe, tmp_path, "/dev/null"):
+    for path in (pipe, tmp_path):  # a pipe stands for the devices, which a broken test would destroy
         with pytest.raises(ValueError, match=f"{path} is no regular file; nothing else is replaced"):
             history.save(path)
         with pytest.raises(ValueError, match=f"{path} is no saved history: it is no regular file"):
@@ -542,7 +542,6 @@ def test_nothing_but_a_file_is_replaced(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"run\.npz cannot be written; there is no folder .*nowhere"):
         history.save(tmp_path / "nowhere" / "run.npz")
     assert stat.S_ISFIFO(pipe.stat().st_mode)
-    assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["loop", "pipe"]
 
 

@@ -8,10 +8,13 @@ import importlib
 import io
 import itertools
 import re
+import subprocess
+import sys
 
 import ipywidgets as widgets
 import numpy as np
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from matplotlib import colors as mpl_colors
 from matplotlib import pyplot as plt
 from PIL import Image
@@ -116,7 +119,7 @@ def test_same_call_same_bytes():
 
 def test_text_output_is_the_caption_and_nothing_else():
     result = figures.explorable(bar, p=[0, 1], caption="A <b>bar</b>  of height $p$.", alt=ALT)
-    bundle = result._repr_mimebundle_()
+    bundle, _ = result._repr_mimebundle_()
     assert bundle["text/plain"] == repr(result) == "Explorable: A bar of height $p$."
     assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == result.widget.model_id
 
@@ -149,6 +152,13 @@ def test_step_and_reset_buttons_stay_in_range():
         ({"p": [0, 1], "start": {"q": 2}}, "start names q, which is not a parameter"),
         ({"p": [0, 1], "caption": " "}, "caption is empty"),
         ({"p": [0, 1], "alt": lambda p: ""}, "alt is empty"),
+        (
+            {"p": [0, 1], "alt": "the set {x}"},
+            r"alt has \{x\}, which is not a parameter \(p\); write \{\{x\}\}",
+        ),
+        ({"p": [0, 1], "alt": "half {p"}, "alt has an open brace"),
+        ({"p": [0, 1, 1.0]}, "p=0?1 is given 2 times"),
+        ({"p": {0: "none", 1: "none"}}, "2 values of p are written 'none'"),
     ],
 )
 def test_bad_calls_name_the_rule(change, message):
@@ -168,12 +178,64 @@ def test_frames_of_different_sizes_are_refused():
 
     with pytest.raises(ValueError, match=r"frame {'p': 1} has 780x260 pixels, the first 780x130"):
         figures.explorable(grow, p=[0, 1], caption=CAPTION, alt=ALT)
-    plt.close("all")
 
 
 def test_a_drawing_must_be_a_picture():
     with pytest.raises(TypeError, match="draw returned int"):
         figures.explorable(lambda p: p, p=[0, 1], caption=CAPTION, alt=ALT)
+
+
+def test_numbers_are_written_so_that_they_can_be_told_apart():
+    result = figures.explorable(words, p=[1000000, 1000001], caption=CAPTION, alt=ALT)
+    assert [label for label, _ in result.controls["p"].options] == ["1000000", "1000001"]
+    plain = figures.explorable(words, p=[0, 0.1 + 0.2], caption=CAPTION, alt=ALT)
+    assert [label for label, _ in plain.controls["p"].options] == ["0", "0.3"]
+
+
+def test_the_start_is_found_where_rounding_has_put_it():
+    values = np.linspace(0, 1, 11)
+    assert 0.3 not in values
+    result = figures.explorable(words, p=values, start={"p": 0.3}, caption=CAPTION, alt=ALT)
+    assert result.controls["p"].index == 3
+    with pytest.raises(ValueError, match=r"start has p=0.301"):
+        figures.explorable(words, p=values, start={"p": 0.301}, caption=CAPTION, alt=ALT)
+
+
+def test_braces_are_doubled_and_formats_work():
+    result = figures.explorable(words, p=[0.5], caption=CAPTION, alt="the set {{x}} at {p:.0%}")
+    assert result.still_metadata == {}
+    drawn = figures.explorable(bar, p=[0.5], caption=CAPTION, alt="the set {{x}} at {p:.0%}")
+    assert 'alt="the set {x} at 50%"' in drawn.frames[0].value
+
+
+# ------------------------------------------------------------------- a still picture behind a moving figure
+
+
+def test_the_opening_frame_stands_behind_the_figure_as_a_picture():
+    result = figures.explorable(bar, p=[0, 0.5, 1], start={"p": 0.5}, caption=CAPTION, alt=ALT)
+    data, metadata = result._repr_mimebundle_()
+    assert set(data) == {"application/vnd.jupyter.widget-view+json", "image/png", "text/plain"}
+    with Image.open(io.BytesIO(base64.b64decode(data["image/png"]))) as image:
+        still = np.asarray(image.convert("RGB")).astype(int)
+    assert still.shape == pixels(result.frames[1].value).shape
+    assert np.abs(still - pixels(result.frames[1].value)).mean() < 1.0
+    assert np.abs(still - pixels(result.frames[2].value)).mean() > 10.0
+    assert metadata["image/png"]["alt"] == "One bar of height 0.5."
+    assert len(data["image/png"]) < 2 * len(result.frames[1].value)
+
+
+def test_a_string_stands_behind_its_figure_as_what_it_is():
+    svg = figures.explorable(lambda p: f"<svg>{p}</svg>", p=[0, 1], caption=CAPTION, alt=ALT)
+    assert svg._repr_mimebundle_()[0]["image/svg+xml"] == "<svg>0</svg>"
+    text = figures.explorable(words, p=[0, 1], start={"p": 1}, caption=CAPTION, alt=ALT)
+    assert "<p>{'p': 1}</p>" in text._repr_mimebundle_()[0]["text/html"]
+
+
+def test_ipython_hands_the_still_on_with_its_words():
+    result = figures.explorable(bar, p=[0, 1], caption=CAPTION, alt=ALT)
+    data, metadata = DisplayFormatter().format(result)
+    assert {"image/png", "text/plain"} <= set(data)
+    assert metadata["image/png"]["alt"] == "One bar of height 0."
 
 
 # --------------------------------------------------------------------------------------- in a live notebook
@@ -195,7 +257,7 @@ def test_live_draws_the_opening_frame_and_others_when_shown(monkeypatch):
     result.controls["p"].index = 1
     assert asked == [(0, 2), (1, 2), (1, 1), (0, 1)]
     assert "<p>1 1</p>" in result.frames[3].value
-    assert "drawn when first shown" in result.frames[5].value
+    assert 'aria-busy="true"' in result.frames[5].value
 
 
 def test_live_fills_the_rest_when_idle_and_ends_the_same(monkeypatch):
@@ -220,6 +282,76 @@ def test_live_is_guessed_from_where_the_kernel_runs(monkeypatch):
     monkeypatch.setenv("AGGBANDIT_FRAMES", "some")
     with pytest.raises(ValueError, match="AGGBANDIT_FRAMES=some"):
         explorable_module._is_live()
+
+
+def test_live_there_may_be_many_frames(monkeypatch):
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "live")
+    result = figures.explorable(words, p=list(range(60)), caption=CAPTION, alt=ALT)
+    assert len(result.frames) == 60
+
+
+def test_live_a_frame_that_is_not_drawn_yet_shows_the_last_one_faintly(monkeypatch):
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "live")
+    seen = []
+
+    def draw(p):
+        seen.extend(frame.value for frame in result[0].frames[p : p + 1]) if result else None
+        return f"<p>frame {p}</p>"
+
+    result = []
+    result.append(figures.explorable(draw, p=[0, 1, 2], caption=CAPTION, alt=ALT))
+    assert all("<p>frame 0</p>" in frame.value for frame in result[0].frames)
+    assert "opacity" in result[0].frames[1].value
+    result[0].controls["p"].index = 1
+    result[0].controls["p"].index = 2
+    assert "frame 0" in seen[0]
+    assert "frame 1" in seen[1]
+    assert "opacity" in seen[1]
+    assert "frame 2" in result[0].frames[2].value
+    assert "opacity" not in result[0].frames[2].value
+
+
+@pytest.mark.parametrize("values", [{"p": [0, 1, 2]}, {"p": [0, 1], "k": [1, 10, 100]}])
+def test_live_the_kernel_follows_where_the_front_end_does_not(monkeypatch, values):
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "live")
+    monkeypatch.setattr(explorable_module, "PATIENCE", 0.01)
+
+    async def notebook():
+        result = figures.explorable(words, caption=CAPTION, alt="words", **values)
+        for position, indices in enumerate(itertools.product(*(range(len(v)) for v in values.values()))):
+            for control, index in zip(result.controls.values(), indices, strict=True):
+                control.index = index
+            await asyncio.sleep(0.05)
+            assert visible(result) is result.frames[position]
+        await asyncio.gather(*explorable_module._tasks)
+
+    asyncio.run(notebook())
+
+
+def test_live_the_front_end_is_given_time_to_move_the_figure_itself(monkeypatch):
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "live")
+
+    async def notebook():
+        result = figures.explorable(words, p=[0, 1, 2], caption=CAPTION, alt=ALT)
+        result.controls["p"].index = 2
+        await asyncio.sleep(0)
+        assert visible(result) is result.frames[0]
+        await asyncio.gather(*explorable_module._tasks)
+
+    asyncio.run(notebook())
+
+
+def test_without_the_libraries_the_extra_is_named():
+    program = (
+        "import sys; sys.modules['matplotlib'] = sys.modules['ipywidgets'] = None\n"
+        "import aggbandit\n"
+        "try:\n    import aggbandit.figures.chapters.ch01\n"
+        "except ModuleNotFoundError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == (
+        "aggbandit.figures needs matplotlib, ipywidgets: pip install 'aggbandit[figures]'"
+    )
 
 
 # ------------------------------------------------------------------------------------------- still pictures

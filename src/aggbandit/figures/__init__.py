@@ -12,6 +12,7 @@ and colours that mean the same everywhere: ``figures.LEARNER``, ``figures.BEST``
 (`aggbandit.figures.style`). Nothing in this package is imported by the algorithms.
 """
 
+from aggbandit.figures import _needs  # noqa: F401  (first: it names what is missing)
 from aggbandit.figures.explorable import Explorable, explorable
 from aggbandit.figures.picture import Picture, picture
 from aggbandit.figures.style import (

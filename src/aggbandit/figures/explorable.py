@@ -1,5 +1,7 @@
 r"""Moving figures: draw every frame beforehand, and let the browser choose the one to show.
 
+::
+
     from aggbandit import figures
 
     def draw(p):
@@ -23,42 +25,53 @@ Make the call the last expression of its cell.
   It must depend on nothing else that changes: make random numbers inside, from a fixed seed.
   Fix the limits of the axes, so that only what is meant to move moves.
 - Values: numbers become a slider, strings become buttons. ``{value: "what to write"}`` labels them; numbers
-  are otherwise written with ``:g``.
+  are otherwise written with as few digits as tell them apart.
 - `alt` is a format string over the parameters, or a function of them; each frame gets its own words.
 - `caption`: the takeaway, and a question to move for. ``$…$`` is mathematics, inline HTML is allowed.
-- At most 40 frames and 400 kB: a plain line plot is 6–10 kB, a busy double one 15–20 kB. A whole chapter must
-  stay under 1 MB.
+- On a page, at most 40 frames and 400 kB: a plain line plot is 6–10 kB, a busy double one 15–20 kB. A whole
+  chapter must stay under 1 MB. In a live notebook there is no limit.
 
 How it moves. Each frame is an ``HTML`` widget in a ``Stack``, and the control's index is linked to the
 stack's in the browser (``jslink``): the built page needs no kernel. Two parameters make a stack of stacks.
 ``book.css`` and ``book.js`` give it its looks, names for screen readers, and buttons that need no kernel.
+Where the kernel lives, it follows the controls too, for front ends in which links between widgets are dead.
+
+What stands behind it. The output carries the opening frame once more as a plain picture (PNG or SVG), which
+is what viewers without widgets show: an untrusted notebook, GitHub, an export to Markdown or LaTeX.
 
 When it draws. Run for the book, the call draws everything at once, so that the notebook is complete. In a
 live notebook (JupyterLab, or the kernel in the page) it draws the opening frame at once, any other when it
 is first asked for, and the rest while the kernel is idle: a few seconds later everything is there, and
-JupyterLab's "Save Widget State" keeps it. The environment variable ``AGGBANDIT_FRAMES`` (``all`` or ``live``)
-overrides the guess.
+JupyterLab's "Save Widget State" keeps it. Until a frame is drawn, the last one stands in its place, dimmed.
+The environment variable ``AGGBANDIT_FRAMES`` (``all`` or ``live``) overrides the guess.
 """
 
 from __future__ import annotations
 
 import asyncio
 import itertools
+import math
 import os
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Real
+from string import Formatter
 from typing import Any
 
 import ipywidgets as widgets
 from ipywidgets.widgets.widget_string import HTMLStyle
 from matplotlib.figure import Figure
 
-from aggbandit.figures._render import caption_html, markup, plain_caption
+from aggbandit.figures._render import Frame, caption_html, plain_caption, render
 from aggbandit.figures.style import house_style
 
 MAX_FRAMES = 40
 MAX_BYTES = 400_000
+PATIENCE = 0.25
+"""Seconds that the kernel leaves the front end to move a figure by itself."""
 
 Values = Sequence[Any] | Mapping[Any, str]
 
@@ -67,13 +80,20 @@ Values = Sequence[Any] | Mapping[Any, str]
 class Explorable:
     """A moving figure that a notebook cell shows when it is the cell's last expression.
 
-    `frames` are the HTML widgets in order (last parameter fastest), `controls` the sliders or buttons by
-    parameter name, `widget` the whole, `text` what a plain terminal shows.
+    Attributes:
+        widget: The whole.
+        controls: The sliders or buttons, by parameter name.
+        frames: The HTML widgets in order, the last parameter fastest.
+        still: The opening frame as a picture, by MIME type, for viewers without widgets.
+        still_metadata: The same picture's alternative text and size, by MIME type.
+        text: What a plain terminal shows.
     """
 
     widget: widgets.VBox
     controls: Mapping[str, Any]
     frames: tuple[widgets.HTML, ...]
+    still: Mapping[str, str]
+    still_metadata: Mapping[str, Mapping[str, Any]]
     text: str
 
     @property
@@ -84,9 +104,11 @@ class Explorable:
     def __repr__(self) -> str:
         return self.text
 
-    def _repr_mimebundle_(self, include: object = None, exclude: object = None) -> dict[str, Any]:
+    def _repr_mimebundle_(
+        self, include: object = None, exclude: object = None
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
         view = self.widget._repr_mimebundle_()
-        return {**view, "text/plain": self.text}
+        return {**view, **self.still, "text/plain": self.text}, dict(self.still_metadata)
 
 
 def explorable(
@@ -100,47 +122,68 @@ def explorable(
 ) -> Explorable:
     """A figure of one or two parameters that moves in the browser, with or without a kernel.
 
-    `draw(**parameters)` returns a matplotlib figure or an SVG or HTML string; each keyword in `values` is a
-    parameter with its values. `labels` names the parameters in the text's symbols, `start` chooses the
-    opening values (default: the first of each). `caption` is the takeaway; `alt`, a format string or
-    a function of the parameters, writes each frame's words. See the module's docstring for an example.
+    Args:
+        draw: Called as ``draw(**parameters)``; returns a matplotlib figure, or a string of SVG or HTML.
+        caption: What to take away, and a question to move for; ``$…$`` is mathematics.
+        alt: The words of each frame: a format string over the parameters, or a function of them.
+        labels: Names of the parameters in the text's symbols; by default their own.
+        start: Values to open on; by default the first of each. Numbers need only be close.
+        **values: One or two parameters, each with its values: a list, or a mapping of values to labels.
 
-    Raises `ValueError` for no or more than two parameters, a parameter without values, more than 40 frames,
-    more than 400 kB, frames of different sizes, a starting value that is not among the values, an empty
-    caption or alternative text; `TypeError` if `draw` returns something that is not a picture.
+    Returns:
+        The figure, which shows itself as the last expression of a cell.
+
+    Raises:
+        ValueError: for no or more than two parameters; values that are missing, given twice or written
+            alike; a start that is not among them; an empty caption or alternative text; words in braces
+            that are no parameter; frames of different sizes; and, unless the notebook is live, more than
+            40 frames or 400 kB.
+        TypeError: if `draw` returns something that is not a picture.
+
+    Example:
+        >>> from aggbandit import figures
+        >>> def draw(p):
+        ...     return f'<svg viewBox="0 0 100 10"><rect width="{100 * p}" height="10"/></svg>'
+        >>> figures.explorable(draw, p=[0, 0.5, 1], caption="A bar of length $p$.", alt="A bar, {p} long.")
+        Explorable: A bar of length $p$.
     """
     parameters = {name: _labelled(name, options) for name, options in values.items()}
     _check(parameters)
-    names = list(parameters)
+    live = _is_live()
+    if not live:
+        _check_count(parameters)
+    if isinstance(alt, str):
+        _check_braces(alt, parameters)
     opening = _opening(parameters, start or {})
     words = caption_html(caption)
 
+    def rendered(index: int) -> Frame:
+        point = _point(parameters, index)
+        with house_style():
+            return render(draw(**point), alt.format(**point) if isinstance(alt, str) else alt(**point))
+
+    home = _index(parameters, list(opening.values()))
+    first = rendered(home)
     shared = {"layout": widgets.Layout(width="100%", margin="0"), "style": HTMLStyle()}
-    frames = tuple(widgets.HTML(_waiting(), **shared) for _ in range(_count(parameters)))
-    sizes: list[tuple[int, int]] = []
-    drawn: set[int] = set()
+    waiting = _dimmed(first.html) if live else ""
+    frames = tuple(
+        widgets.HTML(first.html if index == home else waiting, **shared)
+        for index in range(_count(parameters))
+    )
+    drawn = {home}
 
     def draw_frame(index: int) -> None:
-        if index in drawn:
-            return
-        point = dict(zip(names, _point(parameters, index), strict=True))
-        with house_style():
-            body, size = markup(draw(**point), alt.format(**point) if isinstance(alt, str) else alt(**point))
-        if size is not None:
-            sizes.append(size)
-            if size != sizes[0]:
-                raise ValueError(
-                    f"frame {point} has {size[0]}x{size[1]} pixels, the first {sizes[0][0]}x{sizes[0][1]}; "
-                    "all frames must have one size, or the page jumps"
-                )
-        frames[index].value = body
-        drawn.add(index)
+        if index not in drawn:
+            frame = rendered(index)
+            _check_size(_point(parameters, index), frame, first)
+            frames[index].value = frame.html
+            drawn.add(index)
 
     controls = {
-        name: _control(name, list(options.values()), (labels or {}).get(name, name), opening[name])
+        name: _control(list(options.values()), (labels or {}).get(name, name), opening[name])
         for name, options in parameters.items()
     }
-    stack = _stack(frames, [controls[name] for name in names])
+    stack, links = _stack(frames, list(controls.values()))
     stack.add_class("ab-stage")
     whole = widgets.VBox(
         [
@@ -149,15 +192,25 @@ def explorable(
             widgets.HTMLMath(words).add_class("ab-caption"),
         ]
     ).add_class("ab-explorable")
-    result = Explorable(whole, controls, frames, f"Explorable: {plain_caption(caption)}")
+    still, still_metadata = first.still()
+    text = f"Explorable: {plain_caption(caption)}"
+    result = Explorable(whole, controls, frames, still, still_metadata, text)
 
-    def current() -> int:
-        return _index(parameters, [control.index for control in controls.values()])
+    if live:
+        shown = home
 
-    draw_frame(current())
-    if _is_live():
+        def move(_: Any) -> None:
+            nonlocal shown
+            index = _index(parameters, [control.index for control in controls.values()])
+            if index not in drawn:  # what is on the screen until this one is drawn
+                frames[index].value = _dimmed(frames[shown].value) if shown in drawn else waiting
+            draw_frame(index)
+            shown = index
+
         for control in controls.values():
-            control.observe(lambda _: draw_frame(current()), "index")
+            control.observe(move, "index")
+        for control, follower in links:
+            _follow(control, follower)
         _when_idle(draw_frame, range(len(frames)))
     else:
         for index in range(len(frames)):
@@ -167,11 +220,30 @@ def explorable(
 
 
 def _labelled(name: str, options: Values) -> dict[Any, str]:
-    if isinstance(options, Mapping):
-        return dict(options)
+    """The values of a parameter, each with what is written for it; refuses two that are equal or look it."""
     if isinstance(options, str) or not isinstance(options, Iterable):
         raise ValueError(f"{name}={options!r} is not a list of values")
-    return {value: value if isinstance(value, str) else f"{value:g}" for value in options}
+    if isinstance(options, Mapping):
+        labels = dict(options)
+    else:
+        listed = list(options)
+        for value, times in Counter(listed).items():
+            if times > 1:
+                raise ValueError(f"{name}={value!r} is given {times} times; each value has one frame")
+        labels = dict(zip(listed, _written(listed), strict=True))
+    for label, times in Counter(labels.values()).items():
+        if times > 1:
+            raise ValueError(f"{times} values of {name} are written {label!r}; each needs its own label")
+    return labels
+
+
+def _written(values: Sequence[Any]) -> list[str]:
+    """The values in words: numbers with as few digits, six or more, as tell them apart."""
+    for digits in range(6, 18):
+        words = [value if isinstance(value, str) else f"{value:.{digits}g}" for value in values]
+        if len(set(words)) == len(words):
+            break
+    return words
 
 
 def _check(parameters: Mapping[str, Mapping[Any, str]]) -> None:
@@ -182,9 +254,35 @@ def _check(parameters: Mapping[str, Mapping[Any, str]]) -> None:
     for name, options in parameters.items():
         if not options:
             raise ValueError(f"{name} has no values")
+
+
+def _check_count(parameters: Mapping[str, Mapping[Any, str]]) -> None:
     if _count(parameters) > MAX_FRAMES:
         sizes = " x ".join(str(len(options)) for options in parameters.values())
         raise ValueError(f"{sizes} = {_count(parameters)} frames; at most {MAX_FRAMES} keep a page light")
+
+
+def _check_braces(alt: str, parameters: Mapping[str, Mapping[Any, str]]) -> None:
+    """What stands in braces in the alternative text must begin with the name of a parameter."""
+    try:
+        fields = [field for _, field, _, _ in Formatter().parse(alt) if field is not None]
+    except ValueError as broken:
+        raise ValueError(f"alt has an open brace ({broken}); write {{{{ and }}}} for braces") from None
+    for field in fields:
+        if re.split(r"[.\[]", field)[0] not in parameters:
+            raise ValueError(
+                f"alt has {{{field}}}, which is not a parameter ({', '.join(parameters)}); "
+                f"write {{{{{field}}}}} for braces"
+            )
+
+
+def _check_size(point: Mapping[str, Any], frame: Frame, first: Frame) -> None:
+    if frame.size is None or first.size is None or frame.size == first.size:
+        return
+    raise ValueError(
+        f"frame {dict(point)} has {frame.size[0]}x{frame.size[1]} pixels, "
+        f"the first {first.size[0]}x{first.size[1]}; all frames must have one size, or the page jumps"
+    )
 
 
 def _check_weight(result: Explorable) -> None:
@@ -197,25 +295,34 @@ def _check_weight(result: Explorable) -> None:
 
 
 def _opening(parameters: Mapping[str, Mapping[Any, str]], start: Mapping[str, Any]) -> dict[str, int]:
-    for name, value in start.items():
+    for name in start:
         if name not in parameters:
             raise ValueError(f"start names {name}, which is not a parameter")
-        if value not in parameters[name]:
-            raise ValueError(f"start has {name}={value!r}, which is not among its values")
     return {
-        name: list(options).index(start[name]) if name in start else 0 for name, options in parameters.items()
+        name: _place(name, list(options), start[name]) if name in start else 0
+        for name, options in parameters.items()
     }
 
 
+def _place(name: str, options: Sequence[Any], value: Any) -> int:
+    """Where a value stands among the options: the same one, or for numbers the one that rounding moved."""
+    for index, option in enumerate(options):
+        if option == value:
+            return index
+    if isinstance(value, Real):
+        for index, option in enumerate(options):
+            if isinstance(option, Real) and math.isclose(option, value, rel_tol=1e-9, abs_tol=1e-12):
+                return index
+    raise ValueError(f"start has {name}={value!r}, which is not among its values")
+
+
 def _count(parameters: Mapping[str, Mapping[Any, str]]) -> int:
-    count = 1
-    for options in parameters.values():
-        count *= len(options)
-    return count
+    return math.prod(map(len, parameters.values()))
 
 
-def _point(parameters: Mapping[str, Mapping[Any, str]], index: int) -> tuple[Any, ...]:
-    return list(itertools.product(*parameters.values()))[index]
+def _point(parameters: Mapping[str, Mapping[Any, str]], index: int) -> dict[str, Any]:
+    """The values that a frame shows, by name."""
+    return dict(zip(parameters, list(itertools.product(*parameters.values()))[index], strict=True))
 
 
 def _index(parameters: Mapping[str, Mapping[Any, str]], indices: Sequence[int]) -> int:
@@ -225,7 +332,7 @@ def _index(parameters: Mapping[str, Mapping[Any, str]], indices: Sequence[int]) 
     return flat
 
 
-def _control(name: str, options: list[str], label: str, index: int) -> Any:
+def _control(options: list[str], label: str, index: int) -> Any:
     """Buttons where every label is a word, a slider where the values are numbers."""
     pairs = [(text, position) for position, text in enumerate(options)]
     style = {"description_width": "initial"}
@@ -241,16 +348,44 @@ def _control(name: str, options: list[str], label: str, index: int) -> Any:
     return slider.add_class(f"ab-value-{min(max(map(len, options)), 24)}")
 
 
-def _stack(frames: Sequence[widgets.HTML], controls: Sequence[Any]) -> widgets.Stack:
-    """The frames behind their controls: for two parameters a stack of stacks."""
+def _stack(
+    frames: Sequence[widgets.HTML], controls: Sequence[Any]
+) -> tuple[widgets.Stack, list[tuple[Any, widgets.Stack]]]:
+    """The frames behind their controls, and which control moves which stack.
+
+    For two parameters a stack of stacks. The links are made for the browser.
+    """
     first, *others = controls
     children: list[Any] = list(frames)
+    links: list[tuple[Any, widgets.Stack]] = []
     if others:
         width = len(others[0].options)
-        children = [_stack(frames[i : i + width], others) for i in range(0, len(frames), width)]
+        inner = [_stack(frames[i : i + width], others) for i in range(0, len(frames), width)]
+        children = [stack for stack, _ in inner]
+        links = [link for _, below in inner for link in below]
     stack = widgets.Stack(children, selected_index=first.index)
     widgets.jslink((first, "index"), (stack, "selected_index"))
-    return stack
+    return stack, [*links, (first, stack)]
+
+
+def _follow(control: Any, stack: widgets.Stack) -> None:
+    """Move a stack with its control from the kernel, where the front end's own link has not done it.
+
+    A little later than the front end, which is asked first: what it has already moved is not sent back, so
+    that a slider that is being dragged does not jump.
+    """
+
+    def catch_up() -> None:
+        if stack.selected_index != control.index:
+            stack.selected_index = control.index
+
+    def moved(_: Any) -> None:
+        try:
+            asyncio.get_running_loop().call_later(PATIENCE, catch_up)
+        except RuntimeError:  # no loop, no front end that could be faster
+            catch_up()
+
+    control.observe(moved, "index")
 
 
 def _row(control: Any) -> Any:
@@ -281,8 +416,15 @@ def _row(control: Any) -> Any:
     return widgets.HBox([control, *buttons]).add_class("ab-row")
 
 
-def _waiting() -> str:
-    return '<p class="ab-frame">This frame is drawn when first shown: run the cell, and move here again.</p>'
+def _dimmed(picture: str) -> str:
+    """The last picture, faint, in the place of one that is not drawn yet: the figure keeps its height."""
+    words = "This frame is being drawn. If it stays like this, run the cell again."
+    return (
+        '<div style="position: relative" aria-busy="true">'
+        f'<div style="opacity: 0.3" aria-hidden="true">{picture}</div>'
+        '<p style="position: absolute; inset: 40% 0 auto; margin: 0; text-align: center">'
+        f"{words}</p></div>"
+    )
 
 
 def _is_live() -> bool:

@@ -6,12 +6,17 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from aggbandit.figures._render import caption_html, markup, plain_caption
+from aggbandit.figures._render import caption_html, plain_caption, render
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A figure that a notebook cell shows as its last expression: `html`, or `text` on a plain terminal."""
+    """A figure that a notebook cell shows as its last expression.
+
+    Attributes:
+        html: What a page or a notebook shows.
+        text: What a plain terminal shows.
+    """
 
     html: str
     text: str
@@ -26,17 +31,27 @@ class Picture:
 def picture(drawing: Figure | str, *, caption: str, alt: str) -> Picture:
     """Show a still figure with its caption and its alternative text; the last expression of a cell.
 
-    `drawing` is a matplotlib figure (closed afterwards, so that it is not shown twice) or an SVG string.
-    `caption` is one or two sentences with the takeaway; ``$…$`` is mathematics, inline HTML is allowed.
-    `alt` says in words what the picture shows, for those who do not see it.
-    Raises `ValueError` if caption or alt is empty, `TypeError` if `drawing` is something else.
+    Args:
+        drawing: A matplotlib figure (closed afterwards, so that it is not shown twice) or an SVG string.
+        caption: One or two sentences with the takeaway; ``$…$`` is mathematics, inline HTML is allowed.
+        alt: What the picture shows, in words, for those who do not see it.
 
-    >>> fig, ax = figures.axes(height=2.6)
-    >>> ax.plot(regret, color=figures.LEARNER)
-    >>> figures.picture(fig, caption="Regret grows like $\\sqrt{K}$.", alt="A curve that rises and flattens.")
+    Returns:
+        The picture, which shows itself as the last expression of a cell.
+
+    Raises:
+        ValueError: if `caption` or `alt` is empty.
+        TypeError: if `drawing` is something else.
+
+    Example:
+        >>> from aggbandit import figures
+        >>> fig, ax = figures.axes(height=1)
+        >>> _ = ax.plot([0, 1, 1.4, 1.7], color=figures.LEARNER)
+        >>> figures.picture(fig, caption="Regret grows slower than $K$.", alt="A curve that flattens.")
+        Picture: Regret grows slower than $K$.
     """
-    body, _ = markup(drawing, alt)
     words = caption_html(caption)
+    body = render(drawing, alt).html
     return Picture(
         html=(
             f'<figure class="ab-figure">{body}'

@@ -1,0 +1,20 @@
+"""What drawing needs besides the core, looked for before anything of it is imported."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+
+_LIBRARIES = {"matplotlib": "matplotlib", "ipywidgets": "ipywidgets", "PIL": "pillow"}
+
+
+def _check() -> None:
+    missing = [name for name in _LIBRARIES if find_spec(name) is None]
+    if missing:
+        raise ModuleNotFoundError(
+            f"aggbandit.figures needs {', '.join(_LIBRARIES[name] for name in missing)}: "
+            "pip install 'aggbandit[figures]'",
+            name=missing[0],
+        )
+
+
+_check()

@@ -189,3 +189,38 @@ def test_no_error_and_no_failed_request(visit: Visit) -> None:
     """Last, when everything has been moved: nothing went wrong."""
     assert visit.failures == []
     assert visit.errors == []
+
+
+# Folds open; then the formulas in a line that something cuts off, by how much the page scrolls sideways, and
+# the formulas that are stops of the Tab key without need.
+CUT = """() => {
+    document.querySelectorAll("article details").forEach(fold => { fold.open = true; });
+    document.querySelectorAll(".toggle-hidden").forEach(fold => fold.classList.remove("toggle-hidden"));
+    window.dispatchEvent(new Event("resize"));
+    const cut = [];
+    for (const glyphs of document.querySelectorAll("article span.math mjx-container")) {
+        const { right, width } = glyphs.getBoundingClientRect();
+        for (let box = glyphs.parentElement; width && box.matches("article *"); box = box.parentElement) {
+            const style = getComputedStyle(box);
+            if (style.display === "inline") continue;
+            if (/auto|scroll/.test(style.overflowX)) break;
+            if (style.overflowX !== "visible" && right > box.getBoundingClientRect().right + 1) {
+                cut.push(glyphs.parentElement.textContent);
+                break;
+            }
+        }
+    }
+    const { scrollWidth, clientWidth } = document.documentElement;
+    const stops = [...document.querySelectorAll("article :is(mjx-container, span.math)[tabindex='0']")];
+    const idle = stops.filter(stop => stop.scrollWidth <= stop.clientWidth + 1).map(stop => stop.textContent);
+    return [cut, Math.max(0, scrollWidth - clientWidth), idle];
+}"""
+
+
+@pytest.mark.parametrize("width", [320, 390, 1280])
+def test_no_formula_is_cut_and_only_those_that_scroll_are_stops(visit: Visit, width: int) -> None:
+    visit.page.set_viewport_size({"width": width, "height": 900})
+    try:
+        assert visit.page.evaluate(CUT) == [[], 0, []]
+    finally:
+        visit.page.set_viewport_size(WIDE)

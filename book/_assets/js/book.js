@@ -25,6 +25,11 @@
   };
   const config = (window.MathJax = window.MathJax || {});
   config.Hub = hub;
+  // Formulas are text: only those that are wider than the page, and scroll, are stops of the Tab key.
+  config.options = {
+    ...config.options,
+    menuOptions: { settings: { inTabOrder: false } },
+  };
   config.startup = {
     ...config.startup,
     ready: () => {
@@ -110,9 +115,29 @@
   });
 
   // --------------------------------------------------------- 3. the theme's names
+  // A formula in a line that is wider than its paragraph scrolls by itself; all others flow with the text.
+  function letWideFormulasScroll() {
+    for (const formula of document.querySelectorAll("article span.math")) {
+      const together = formula.closest(".ab-together");
+      formula.classList.remove("ab-wide");
+      together?.classList.remove("ab-apart");
+      const glyphs = formula.querySelector("mjx-container");
+      const line = formula.closest("p, li, dd, td, th, figcaption, div");
+      if (!glyphs || !line?.clientWidth) continue;
+      const { paddingLeft, paddingRight } = getComputedStyle(line);
+      const room = line.clientWidth - parseFloat(paddingLeft) - parseFloat(paddingRight);
+      formula.classList.toggle("ab-wide", glyphs.getBoundingClientRect().width > room);
+      together?.classList.toggle("ab-apart", together.getBoundingClientRect().width > room);
+    }
+  }
+
   function scrollByKeys() {
-    for (const region of document.querySelectorAll("div.math, pre, .output, .pst-scrollable-table-container")) {
-      if (region.scrollWidth > region.clientWidth + 1 && region.tabIndex < 0) region.tabIndex = 0;
+    letWideFormulasScroll();
+    const regions = "div.math, div.math mjx-container, span.math, pre, .output, .pst-scrollable-table-container";
+    for (const region of document.querySelectorAll(regions)) {
+      const scrolls = /auto|scroll/.test(getComputedStyle(region).overflowX);
+      if (scrolls && region.scrollWidth > region.clientWidth + 1) region.tabIndex = 0;
+      else if (region.matches(".math, mjx-container")) region.removeAttribute("tabindex");
     }
   }
 
@@ -155,7 +180,11 @@
     new MutationObserver(dress).observe(document.body, changes);
     nameTheme();
     keepTogether();
-    window.addEventListener("load", scrollByKeys);
+    window.addEventListener("load", () => MathJax.startup.promise.then(scrollByKeys));
     window.addEventListener("resize", scrollByKeys);
+    document.addEventListener("toggle", scrollByKeys, true); // a fold has no width before it is open
+    document.addEventListener("click", (event) => {
+      if (event.target.closest("button.toggle-button, .admonition-title")) requestAnimationFrame(scrollByKeys);
+    });
   });
 })();

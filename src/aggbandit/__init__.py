@@ -1,21 +1,8 @@
 """Online Markov decision processes with aggregate bandit feedback."""
 
-from aggbandit import cost, geometry, learners, losses, occupancy, theory, worlds
+from aggbandit import cost, game, geometry, learners, losses, occupancy, theory, worlds
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
-from aggbandit.game.protocol import (
-    AgainstEstimator,
-    DistortedBandit,
-    DrawArm,
-    Exactly,
-    Freezing,
-    GameHistory,
-    RandomChord,
-    RandomMove,
-    RuleViolation,
-    TowardsWorstVertex,
-    Undistorted,
-)
-from aggbandit.game.two_arms import FreezingGame, FreezingHistory, freezing_epsilon, play_freezing
+from aggbandit.game import DistortedBandit
 from aggbandit.geometry import (
     Barrier,
     LogBarrier,
@@ -74,7 +61,6 @@ from aggbandit.worlds import (
 )
 
 __all__ = [
-    "AgainstEstimator",
     "AggregateFeedback",
     "AggregateFeedbackLearner",
     "Barrier",
@@ -82,17 +68,11 @@ __all__ = [
     "ConstantRate",
     "CorrectedConfidence",
     "DistortedBandit",
-    "DrawArm",
     "EpisodeLearner",
-    "Exactly",
     "FiniteHorizonMDP",
     "FixedPolicy",
     "FollowTheLeader",
-    "Freezing",
-    "FreezingGame",
-    "FreezingHistory",
     "FullFeedback",
-    "GameHistory",
     "HasEpochs",
     "History",
     "IncreasingRate",
@@ -104,17 +84,12 @@ __all__ = [
     "OccupancySet",
     "OptimisticEXP2",
     "Polytope",
-    "RandomChord",
-    "RandomMove",
     "Resumable",
-    "RuleViolation",
     "RunningMean",
     "StepFeedback",
     "ThickenedSet",
     "TightConfidence",
-    "TowardsWorstVertex",
     "Trajectory",
-    "Undistorted",
     "VectorLearner",
     "World",
     "check_occupancy",
@@ -124,9 +99,9 @@ __all__ = [
     "empirical_dynamics",
     "enumerate_trajectories",
     "epochs",
-    "freezing_epsilon",
     "from_gymnasium",
     "g_optimal_design",
+    "game",
     "geometry",
     "known_occupancy_polytope",
     "layered_grid",
@@ -136,7 +111,6 @@ __all__ = [
     "night_driver",
     "occupancy",
     "occupancy_coordinates",
-    "play_freezing",
     "policy_of",
     "random_mdp",
     "random_polygon",

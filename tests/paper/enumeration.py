@@ -7,14 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from aggbandit import DistortedBandit, LogBarrier, random_polygon, simplex
-from aggbandit.game.protocol import (
-    AgainstEstimator,
-    Freezing,
-    TowardsWorstVertex,
-    Undistorted,
-    View,
-    moved_towards,
-)
+from aggbandit.game import AgainstEstimator, Freezing, TowardsWorstVertex, Undistorted, View, moved_towards
 from aggbandit.geometry import box
 from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.theory import OptimisticRates

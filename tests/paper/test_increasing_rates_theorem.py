@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from enumeration import adversaries, constant_game
 
-from aggbandit import DrawArm, IncreasingRateOMD, LogBarrier, Undistorted, scrible, simplex, theory
+from aggbandit import IncreasingRateOMD, LogBarrier, scrible, simplex, theory
+from aggbandit.game import DrawArm, Undistorted
 
 WHO = ["nobody", "worst vertex", "freezing", "against the estimator"]
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from enumeration import KINDS, constant_game, finite_set
 
-from aggbandit import OptimisticEXP2, TowardsWorstVertex
-from aggbandit.game.protocol import Exactly
+from aggbandit import OptimisticEXP2
+from aggbandit.game import Exactly, TowardsWorstVertex
 
 
 @pytest.mark.parametrize("kind", KINDS)

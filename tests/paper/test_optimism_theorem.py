@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from enumeration import constant_game, one_round
 
-from aggbandit import DrawArm, Freezing, OptimisticEXP2, TowardsWorstVertex, Undistorted, theory
-from aggbandit.game.protocol import Exactly, largest_step
+from aggbandit import OptimisticEXP2, theory
+from aggbandit.game import DrawArm, Exactly, Freezing, TowardsWorstVertex, Undistorted, largest_step
 
 
 def mean_and_error(game, learner, seeds):

@@ -7,22 +7,28 @@ import numpy as np
 import pytest
 
 from aggbandit import (
-    AgainstEstimator,
     DistortedBandit,
-    DrawArm,
-    Freezing,
     IncreasingRateOMD,
     LogBarrier,
     OptimisticEXP2,
+    random_polygon,
+    simplex,
+)
+from aggbandit.game import (
+    AgainstEstimator,
+    DrawArm,
+    Exactly,
+    Freezing,
     RandomChord,
     RandomMove,
     RuleViolation,
     TowardsWorstVertex,
     Undistorted,
-    random_polygon,
-    simplex,
+    View,
+    allowance,
+    largest_step,
+    moved_towards,
 )
-from aggbandit.game.protocol import Exactly, View, allowance, largest_step, moved_towards
 from aggbandit.geometry import box
 
 LOSS = np.array([0.2, 0.5, 0.8])
@@ -167,15 +173,15 @@ def test_a_point_longer_than_the_bound_is_refused(rng):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"losses": np.full((2, 3), 1.5)}, r"losses\[0, 0\] = 1\.5; the game needs \|\|l\|\|_inf <= 1"),
-        ({"losses": np.full((2, 3), np.nan)}, r"losses\[0, 0\] = nan"),
+        ({"losses": np.full((2, 3), 1.5)}, r"losses\[0, 0\] is 1\.5; the game needs \|\|l\|\|_inf <= 1"),
+        ({"losses": np.full((2, 3), np.nan)}, r"losses\[0, 0\] is nan"),
         ({"losses": np.zeros(3)}, r"losses has shape \(3,\)"),
         ({"epsilons": np.zeros((1, 3))}, r"epsilons has shape \(1, 3\)"),
         (
             {"epsilons": np.array([[0, 0, 0], [0, -1.0, 0]])},
-            r"epsilons\[1, 1\] = -1\.0; the game needs eps >= 0",
+            r"epsilons\[1, 1\] is -1\.0; the game needs eps >= 0",
         ),
-        ({"loss_bound": 0.0}, r"loss_bound = 0\.0"),
+        ({"loss_bound": 0.0}, r"loss_bound is 0\.0"),
         ({"decision_set": np.eye(2)}, r"decision_set has shape \(2, 2\)"),
         ({"decision_set": np.zeros((0, 3))}, r"decision_set has shape \(0, 3\)"),
     ],
@@ -243,8 +249,59 @@ def test_largest_step_can_leap_over_a_gap():
     assert not feasible(y, v, 0.5, epsilon, 10.0)  # z = 0: |z·eps| = 0
 
 
-def test_no_direction_no_step():
-    assert largest_step(np.ones(2), np.zeros(2), np.ones(2), 5.0) == 0.0
+def test_no_direction_no_move():
+    y = np.ones(2)
+    assert 0 <= largest_step(y, np.zeros(2), np.ones(2), 5.0) <= 1
+    np.testing.assert_array_equal(moved_towards(View(1, y, y, y, 5.0, None), y), y)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_steps_of_many_seeds_are_those_of_each(seed):
+    rng = np.random.default_rng(seed)
+    y, v = rng.standard_normal((2, 300, 3))
+    v[:20] = 0.0
+    epsilon, loss_bound = rng.choice([0.1, 1.0, 10.0]) * rng.random(3), np.abs(y).sum(axis=1).max()
+    steps = largest_step(y, v, epsilon, loss_bound)
+    each = [largest_step(a, b, epsilon, loss_bound) for a, b in zip(y, v, strict=True)]
+    np.testing.assert_allclose(steps, each, rtol=1e-12)
+    assert 0 < steps.min() <= steps.max() <= 1
+
+
+@pytest.mark.parametrize(
+    ("adversary", "sampler", "message"),
+    [
+        (Freezing, None, r"adversary is the class Freezing; it must be an object, Freezing\(\.\.\.\)"),
+        (None, None, "adversary is a NoneType without move"),
+        (Undistorted(), DrawArm, "sampler is the class DrawArm"),
+        (Undistorted(), SimpleNamespace(draw=1), "sampler is a SimpleNamespace without draw"),
+    ],
+)
+def test_who_plays_is_asked_at_the_door(adversary, sampler, message):
+    with pytest.raises(TypeError, match=message):
+        DistortedBandit(np.zeros((2, 3)), np.zeros((2, 3)), adversary, simplex(3), 1.0, sampler or Exactly())
+
+
+def test_the_learner_and_the_generator_are_asked_at_the_door(rng):
+    with pytest.raises(TypeError, match="learner is the class Puppet"):
+        game().rounds(Puppet, rng)
+    with pytest.raises(TypeError, match=r"learner is a Freezing without predict and update; .* methods"):
+        game().play(Freezing(), rng)
+    with pytest.raises(TypeError, match=r"rng is 0; .*default_rng\(0\)"):
+        game().play(uniform_puppet(), 0)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: TowardsWorstVertex(np.zeros(3)), r"points has shape \(3,\)"),
+        (lambda: RandomMove(np.zeros((0, 3))), r"points has shape \(0, 3\)"),
+        (lambda: AgainstEstimator(np.zeros(2), np.eye(3)), r"comparator has shape \(2,\)"),
+        (lambda: Freezing(0), "first_round is 0"),
+    ],
+)
+def test_adversaries_are_asked_at_the_door(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
 
 
 # --- adversaries --------------------------------------------------------------------------------------------
@@ -320,7 +377,7 @@ class UniformAt:
     def __init__(self, value):
         self.value = value
 
-    def random(self):
+    def random(self, size=None):
         return self.value
 
 

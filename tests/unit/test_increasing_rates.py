@@ -8,19 +8,17 @@ import pytest
 from aggbandit import (
     ConstantRate,
     DistortedBandit,
-    DrawArm,
     IncreasingRate,
     IncreasingRateOMD,
     LogBarrier,
     OccupancyBarrier,
     OccupancySet,
     OMDState,
-    TowardsWorstVertex,
-    Undistorted,
     scrible,
     simplex,
     theory,
 )
+from aggbandit.game import DrawArm, TowardsWorstVertex, Undistorted
 from aggbandit.learners.rates import Rate
 
 BARRIER = LogBarrier(simplex(3))

@@ -29,6 +29,7 @@ from aggbandit._arrays import FloatArray, check_positive_int, check_rng
 from aggbandit.engine import plays
 from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
 from aggbandit.history import GENERATORS, Checkpoint, EpochRow, History
+from aggbandit.learners.in_use import claimed
 from aggbandit.learners.protocol import ChecksBeforehand, EpisodeLearner, HasEpochs, Resumable
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP
@@ -300,7 +301,7 @@ def _fingerprint_of_losses(losses: LossSequence) -> str:
 
 # --- one run at a time --------------------------------------------------------------------------------------
 
-# Learners and bit generators in use, by their identity, and the thread that uses them.
+# Bit generators in use, by their identity, and the thread that uses them.
 _used_by: dict[int, int] = {}
 _lock = threading.Lock()
 
@@ -312,28 +313,21 @@ def _alone(learner: object, rng: np.random.Generator) -> Iterator[np.random.Gene
     Two runs that share a learner would corrupt it. Two threads that share a generator would get numbers that
     depend on the weather; one thread may draw from it in a run inside of a run.
     """
-    thread = threading.get_ident()
-    held = []
-    try:
+    thread, key = threading.get_ident(), id(rng.bit_generator)
+    with claimed(learner):
         with _lock:
-            if id(learner) in _used_by:
-                raise RuntimeError(
-                    f"this {type(learner).__name__} is being played by another run; each run needs its own"
-                )
-            if _used_by.get(id(rng.bit_generator), thread) != thread:
+            outermost = key not in _used_by
+            if _used_by.setdefault(key, thread) != thread:
                 raise RuntimeError(
                     "this generator is being used by a run in another thread; each run needs its own: "
                     "rng.spawn(n)"
                 )
-            for thing in (learner, rng.bit_generator):
-                if id(thing) not in _used_by:
-                    _used_by[id(thing)] = thread
-                    held.append(id(thing))
-        yield rng
-    finally:
-        with _lock:
-            for key in held:
-                del _used_by[key]
+        try:
+            yield rng
+        finally:
+            if outermost:
+                with _lock:
+                    del _used_by[key]
 
 
 # --- engines ------------------------------------------------------------------------------------------------

@@ -469,7 +469,7 @@ def test_a_learner_is_not_shared_by_two_threads():
     go_on.set()
     thread.join()
     assert len(refused) == 2
-    assert "AggregateFeedbackLearner is being played already; make one a run" in refused[0]
+    assert "AggregateFeedbackLearner is being played by another run; each run needs its own" in refused[0]
     assert (len(seen), agent.episode) == (1, 1)
     agent.policy(np.random.default_rng(1))
 

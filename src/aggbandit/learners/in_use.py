@@ -41,15 +41,17 @@ def claimed(learner: object) -> Iterator[None]:
         >>> import aggbandit as ab
         >>> learner = ab.FixedPolicy(ab.uniform_policy(ab.night_driver().mdp))
         >>> with claimed(learner):
-        ...     with claimed(learner):
-        ...         pass
-        Traceback (most recent call last):
-        aggbandit.learners.in_use.LearnerInUse: this FixedPolicy is being played already; make one a run
+        ...     try:
+        ...         with claimed(learner):
+        ...             pass
+        ...     except ab.learners.LearnerInUse as error:
+        ...         print(error)
+        this FixedPolicy is being played by another run; each run needs its own
     """
     key = id(learner)  # nobody else has it while the learner lives, and this frame keeps it alive
     with _door:
         if key in _runs or key in _steps:
-            raise LearnerInUse(f"this {type(learner).__name__} is being played already; make one a run")
+            raise LearnerInUse(_told(learner))
         _runs[key] = threading.get_ident()
     try:
         yield
@@ -74,10 +76,7 @@ def alone(method: Callable[Concatenate[L, P], R]) -> Callable[Concatenate[L, P],
         key = id(learner)
         with _door:
             if key in _steps or _runs.get(key, threading.get_ident()) != threading.get_ident():
-                raise LearnerInUse(
-                    f"{method.__name__}: this {type(learner).__name__} is being played already; "
-                    "make one a run"
-                )
+                raise LearnerInUse(f"{method.__name__}: {_told(learner)}")
             _steps.add(key)
         try:
             return method(learner, *args, **kwargs)
@@ -86,3 +85,7 @@ def alone(method: Callable[Concatenate[L, P], R]) -> Callable[Concatenate[L, P],
                 _steps.discard(key)
 
     return guarded
+
+
+def _told(learner: object) -> str:
+    return f"this {type(learner).__name__} is being played by another run; each run needs its own"

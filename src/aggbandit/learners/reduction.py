@@ -366,7 +366,14 @@ class AggregateFeedbackLearner:
         )
 
     def check_world(self, mdp: FiniteHorizonMDP) -> None:
-        """Raises ValueError unless `mdp` has the sizes and the initial state this learner was made for."""
+        """Refuse another world.
+
+        Args:
+            mdp: the world; it must have the sizes and the initial state that this learner was made for.
+
+        Raises:
+            ValueError: if it has not.
+        """
         if self.shape != mdp.shape or self.initial_state != mdp.initial_state:
             raise ValueError(
                 f"the learner expects (H, S, A, S) = {self.shape} from state {self.initial_state}; "
@@ -374,7 +381,14 @@ class AggregateFeedbackLearner:
             )
 
     def check_episodes(self, more: int) -> None:
-        """Raises RuntimeError unless `more` episodes can still be played: radii and rates were made for K."""
+        """Refuse more episodes than the learner was made for: radii and rates were made for K.
+
+        Args:
+            more: how many are to be played from here.
+
+        Raises:
+            RuntimeError: if they are too many.
+        """
         if self.episode + more > self.episodes:
             raise RuntimeError(
                 f"{more} more episodes after {self.episode}; the learner was made for {self.episodes} in all"

@@ -37,6 +37,43 @@ def test_totals_count_by_places_where_moves_are_missing() -> None:
     assert np.linalg.matrix_rank(z_hats) == z_hats.any(axis=0).sum() - places
 
 
+def a_world(n_states: int, horizon: int) -> ab.World:
+    mdp = ab.random_mdp(n_states, 2, horizon, np.random.default_rng(3))
+    names = tuple(f"place {s}" for s in range(n_states))
+    return ab.World("any", "any", mdp, np.full(mdp.shape, 0.5), names, ("keep", "turn"))
+
+
+@pytest.mark.parametrize(
+    "world",
+    [ab.night_driver(), ab.layered_grid(5, 4, slip=0.0), a_world(2, 4)],
+    ids=["driver", "grid", "any"],
+)
+def test_the_number_of_independent_totals_is_a_rank(world: ab.World) -> None:
+    walks = ab.enumerate_trajectories(world.mdp, ab.uniform_policy(world.mdp))
+    z_hats = np.array([walk.indicator().ravel() for walk, _ in walks])
+    assert ch01.independent_totals(world) == np.linalg.matrix_rank(z_hats)
+
+
+@pytest.mark.parametrize(("n_states", "horizon"), [(2, 4), (5, 2)])
+def test_the_ledger_has_a_line_for_each_place_and_a_dot_for_each_step(n_states: int, horizon: int) -> None:
+    world = a_world(n_states, horizon)
+    nights = [world.mdp.rollout(ab.uniform_policy(world.mdp), np.random.default_rng(k)) for k in range(2)]
+    top = ch01.ledger(world, nights, np.full(2, horizon / 2), last_night=10).axes[0]
+    assert [label.get_text() for label in top.get_yticklabels()] == [*world.state_names, "the meter"]
+    dots = [line for line in top.lines if line.get_marker() == "o"]
+    assert [len(line.get_xdata()) for line in dots] == [horizon + 1] * 2
+    assert max(dots[0].get_xdata()) < min(dots[1].get_xdata())
+    low, high = top.get_ylim()
+    assert all(low < tick < high for tick in top.get_yticks())
+
+
+def test_the_cube_of_losses_is_refused_where_there_are_not_three_steps() -> None:
+    world = a_world(2, 4)
+    trajectory = world.mdp.rollout(ab.uniform_policy(world.mdp), np.random.default_rng(0))
+    with pytest.raises(ValueError, match="the world has 4 steps; the cube of losses is drawn for three"):
+        ch01.feedback_picture(world, trajectory, world.loss, seen="the total")
+
+
 @pytest.mark.parametrize("total", [0.0, 0.4, 1.0, 1.5, 2.0, 2.6, 3.0])
 def test_the_plane_cuts_the_cube_in_a_point_a_triangle_or_a_hexagon(total: float) -> None:
     corners = ch01.plane_in_cube(total)
@@ -70,13 +107,13 @@ def test_pictures_have_the_width_of_the_house() -> None:
             for seen in ("the total", "each leg", "the whole table")
         ),
         ch01.consistent_picture(
+            world=world,
             nights=1,
             first_total=1.5,
             polygon=ch01.plane_in_cube(1.5),
             truth=nights[0].losses(world.loss),
             ranges={"coin": (0.0, 3.0)},
             equations=1,
-            horizon=3,
         ),
         ch01.regret_curves({"coin": (history.regret(), style.INK)}),
         ch01.two_standards({"coin": (history, style.INK)}),

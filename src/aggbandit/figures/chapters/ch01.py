@@ -36,6 +36,7 @@ __all__ = [
     "consistent_picture",
     "feedback_picture",
     "hindsight_fan",
+    "independent_totals",
     "ledger",
     "plane_in_cube",
     "policy_strip",
@@ -105,17 +106,19 @@ def ledger(
     lower axis, the same in all frames.
     """
     played = len(trajectories)
+    horizon, n_states = world.mdp.horizon, world.mdp.n_states
+    pitch = horizon + 1.3
     fig: Figure
     fig, (top, bottom) = axes(2, 1, height=4.3, height_ratios=(1.15, 1))
     shown = list(range(max(0, played - 6), played))
     for column, k in enumerate(shown):
-        x0 = column * 4.3
+        x0 = column * pitch
         _path(top, trajectories[k], x0=x0, lw=2.4)
-        top.plot(x0 + np.arange(4), -trajectories[k].states, "o", ms=5, color=INK, zorder=3)
-        top.text(x0 + 1.5, 1.05, f"night {k + 1}", ha="center", va="center", fontsize=10.5)
+        top.plot(x0 + np.arange(horizon + 1), -trajectories[k].states, "o", ms=5, color=INK, zorder=3)
+        top.text(x0 + horizon / 2, 1.05, f"night {k + 1}", ha="center", va="center", fontsize=10.5)
         top.text(
-            x0 + 1.5,
-            -3.15,
+            x0 + horizon / 2,
+            -n_states - 0.15,
             f"{totals[k]:.1f}",
             ha="center",
             va="center",
@@ -123,11 +126,11 @@ def ledger(
             fontsize=15,
             weight="bold",
         )
-    for s in range(world.mdp.n_states):
+    for s in range(n_states):
         top.axhline(-s, color=FAINT, lw=0.8, zorder=0)
-    top.set(xlim=(-0.6, 6 * 4.3 - 0.7), ylim=(-3.7, 1.5))
+    top.set(xlim=(-0.6, 6 * pitch - 0.7), ylim=(-n_states - 0.7, 1.5))
     top.set_xticks([])
-    top.set_yticks([0, -1, -2, -3.15], [*world.state_names, "the meter"])
+    top.set_yticks([*range(0, -n_states, -1), -n_states - 0.15], [*world.state_names, "the meter"])
     _bare(top)
 
     nights = np.arange(1, played + 1)
@@ -143,8 +146,8 @@ def ledger(
         color=LEARNER,
         weight="bold",
     )
-    bottom.set(xlim=(0, last_night * 1.3), ylim=(0, world.mdp.horizon), xlabel="night", ylabel="total")
-    bottom.set_yticks(range(world.mdp.horizon + 1))
+    bottom.set(xlim=(0, last_night * 1.3), ylim=(0, horizon), xlabel="night", ylabel="total")
+    bottom.set_yticks(range(horizon + 1))
     return fig
 
 
@@ -239,6 +242,7 @@ def feedback_picture(world: World, trajectory: Trajectory, loss: FloatArray, *, 
     world: gives the names; trajectory: what happened; loss: (H, S, A, S), the table of the night;
     seen: "the total", "each leg" or "the whole table".
     """
+    _needs_three_legs(world)
     losses = trajectory.losses(loss)
     fig: Figure
     fig, (ax, cube) = axes(1, 2, height=3.7, width_ratios=(1.25, 1))
@@ -278,22 +282,58 @@ def feedback_picture(world: World, trajectory: Trajectory, loss: FloatArray, *, 
     return fig
 
 
+def _needs_three_legs(world: World) -> None:
+    """The cube has a direction a leg."""
+    if world.mdp.horizon != 3:
+        raise ValueError(f"the world has {world.mdp.horizon} steps; the cube of losses is drawn for three")
+
+
+def independent_totals(world: World) -> int:
+    """How many totals, at most, say something new: the dimension that all trajectories span.
+
+    One unknown loss for each step that can be made, less one for each place and time that is passed through:
+    what comes in there goes out again, whatever is driven.
+
+    Args:
+        world: The world; its structure is known, its losses are not.
+
+    Returns:
+        The number of linearly independent trajectories.
+    """
+    mdp = world.mdp
+    passed = mdp.reachable[: mdp.horizon]
+    return int(np.count_nonzero(mdp.transitions[passed])) - int(np.count_nonzero(passed[1:]))
+
+
 def consistent_picture(
     *,
+    world: World,
     nights: int,
     first_total: float,
     polygon: FloatArray,
     truth: FloatArray,
     ranges: Mapping[str, tuple[float, float]],
     equations: int,
-    horizon: int,
 ) -> Figure:
     """What some nights of totals leave open: of the first night's three losses, and of what policies pay.
 
-    nights: how many; first_total: the meter of the first night; polygon: (m, 3) corners, in any order, of the
-    possible (l_1, l_2, l_3); truth: (3,); ranges: name to the least and the largest possible expected total;
-    equations: how many totals were new information; horizon: H, the largest total there can be.
+    Args:
+        world: Gives the number of legs, three, and how many totals there can be to learn from.
+        nights: How many.
+        first_total: The meter of the first night.
+        polygon: (m, 3) corners, in any order, of the possible (l_1, l_2, l_3).
+        truth: (3,) the losses of the first night.
+        ranges: Name to the least and the largest possible expected total.
+        equations: How many totals were new information.
+
+    Returns:
+        The picture.
+
+    Raises:
+        ValueError: if the world does not have three steps.
     """
+    _needs_three_legs(world)
+    horizon = world.mdp.horizon
     fig: Figure
     fig, (cube, ax) = axes(1, 2, height=3.7, width_ratios=(1, 1.15))
     _cube(cube)
@@ -314,7 +354,7 @@ def consistent_picture(
     ax.set_xticks(range(horizon + 1))
     ax.spines["left"].set_visible(False)
     night = "night" if nights == 1 else "nights"
-    ax.set_title(f"{nights} {night}, {equations} of 36 equations", fontsize=11.5)
+    ax.set_title(f"{nights} {night}, {equations} of {independent_totals(world)} equations", fontsize=11.5)
     return fig
 
 

@@ -30,7 +30,7 @@ from typing import Protocol
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray, check_positive_int, read_only
+from aggbandit._arrays import FloatArray, check_positive_int, read_only, reduce_frozen
 from aggbandit.game.rules import View, moved_towards
 
 __all__ = [
@@ -99,6 +99,7 @@ class RandomMove:
     """
 
     points: FloatArray
+    __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", _points(self.points))
@@ -139,6 +140,7 @@ class TowardsWorstVertex:
     """
 
     points: FloatArray
+    __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", _points(self.points))
@@ -247,6 +249,7 @@ class AgainstEstimator:
 
     comparator: FloatArray
     points: FloatArray
+    __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "points", _points(self.points))

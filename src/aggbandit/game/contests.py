@@ -14,7 +14,7 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, IntArray, check_positive_int
+from aggbandit._arrays import FloatArray, IntArray, check_positive_int, reduce_frozen
 from aggbandit.learners.rates import RateSchedule
 
 __all__ = ["Contest", "ContestHistory"]
@@ -84,6 +84,7 @@ class ContestHistory:
     spent: FloatArray
     hidden: FloatArray
     clipped: float
+    __reduce__ = reduce_frozen
 
 
 def check_contests(

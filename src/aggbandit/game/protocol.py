@@ -25,7 +25,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from aggbandit._arrays import FloatArray, check_rng, first, place, read_only, real_array
+from aggbandit._arrays import FloatArray, check_rng, first, place, read_only, real_array, reduce_frozen
 from aggbandit.game.adversaries import Adversary
 from aggbandit.game.rules import TOLERANCE, View, check_draw, check_move, check_paid, check_prediction
 from aggbandit.game.samplers import Exactly, Sampler
@@ -94,6 +94,7 @@ class GameHistory:
     bias: FloatArray
     comparator: FloatArray
     comparator_values: FloatArray
+    __reduce__ = reduce_frozen
 
     def regret(self) -> FloatArray:
         """Regret up to each round against the best fixed point of the whole sequence.
@@ -164,6 +165,7 @@ class DistortedBandit:
     decision_set: Body | FloatArray
     loss_bound: float
     sampler: Sampler = field(default_factory=Exactly)
+    __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
         # Fixed before the game.

@@ -86,5 +86,5 @@ def test_delta_is_the_papers_unless_given():
         ab.TightConfidence().radius(COUNTS, 50)[0, 0, 0]
         == ab.TightConfidence(0.01).radius(COUNTS, 50)[0, 0, 0]
     )
-    with pytest.raises(ValueError, match=r"delta = 2\.0"):
-        ab.CorrectedConfidence(2.0).epsilon(COUNTS, 50)
+    with pytest.raises(ValueError, match=r"delta is 2\.0"):
+        ab.CorrectedConfidence(2.0)

@@ -296,7 +296,7 @@ def _play(
     wanted = set(looks.tolist())
     kept = []
     for t, loss in enumerate(game.losses, start=1):
-        y = rows.aim(np.tile(directions[t - 1], len(contests)))
+        y = rows.aim(np.concatenate([directions[t - 1]] * len(contests), axis=1))
         values = y @ loss
         for seat in seats:
             seat.play(t, y, values, eta)
@@ -415,7 +415,9 @@ class _Rows:
         np.divide(directions[1], np.sqrt(c - lower * lower), out=step[1])
         np.divide(directions[0] - lower * step[1], first, out=step[0])
         self._step = step
-        self.pull = np.stack([a * step[0] + b * step[1], b * step[0] + c * step[1]])
+        self.pull = np.empty_like(step)
+        np.add(a * step[0], b * step[1], out=self.pull[0])
+        np.add(b * step[0], c * step[1], out=self.pull[1])
         y: FloatArray = self._origin + (self._v + step).T @ self.basis.T
         y.setflags(write=False)
         return y
@@ -426,14 +428,21 @@ class _Rows:
         self._dual += scale * self.pull
         # At x the gradient of R cancels the old dual, so the first Newton step is known.
         v, step, decrement = self._v, -scale * self._step, np.abs(scale)
+        largest = decrement.max()
         for _ in range(MOST_STEPS):
-            v = v + step_length(decrement) * step
+            v = v + (step if largest < FULL_STEP else step_length(decrement) * step)
             gradient, (a, b, c) = self._derivatives(v)
-            g0, g1 = gradient + self._dual
-            determinant = a * c - b * b
-            step = np.stack([b * g1 - c * g0, b * g0 - a * g1]) / determinant
-            previous, decrement = decrement, np.sqrt(np.maximum(-step[0] * g0 - step[1] * g1, 0.0))
-            if decrement.max() <= TOLERANCE or _stalled(decrement, previous):
+            gradient += self._dual
+            g0, g1 = gradient
+            step = np.empty_like(v)
+            np.subtract(b * g1, c * g0, out=step[0])
+            np.subtract(b * g0, a * g1, out=step[1])
+            step /= a * c - b * b
+            previous, before = decrement, largest
+            decrement = np.sqrt(np.maximum(-(step[0] * g0 + step[1] * g1), 0.0))
+            largest = decrement.max()
+            # The largest decrement halves at least, unless rounding keeps some row from it.
+            if largest <= TOLERANCE or (not largest <= before / 2 and _stalled(decrement, previous)):
                 return self._move_to(v, a, b, c)
         raise NoMinimizer(f"after {MOST_STEPS} Newton steps the decrement is still {decrement.max():.3g}")
 

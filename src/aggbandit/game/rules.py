@@ -96,13 +96,13 @@ def largest_step(y: FloatArray, direction: FloatArray, epsilon: FloatArray, loss
     """
     length = np.abs(direction).sum(axis=-1)
     at_y, slope = y @ epsilon, direction @ epsilon
-    if np.min(at_y) < 0:  # only |y·eps + s v·eps| matters
+    if at_y.min() < 0:  # only |y·eps + s v·eps| matters
         slope = np.where(at_y < 0, -slope, slope)
         at_y = np.abs(at_y)
     within = _largest_within_norm(y, direction, loss_bound)
     steps = np.minimum(at_y / np.maximum(np.maximum(length, length - slope), TINY), within)
     leaps = slope < -length
-    if np.any(leaps):  # beyond the interval left out
+    if leaps.any():  # beyond the interval left out
         gap_end = at_y / np.where(leaps, -slope - length, 1.0)
         last = np.minimum(at_y / np.maximum(length, TINY), within)
         steps = np.where(leaps & (last >= gap_end), last, steps)
@@ -113,7 +113,7 @@ def _largest_within_norm(y: FloatArray, direction: FloatArray, loss_bound: float
     """The largest s in [0, 1] with ||y + s v||_1 <= H: a convex, piecewise linear function of s."""
     bound = loss_bound * (1 + ROUNDING)
     leaves = np.abs(y + direction).sum(axis=-1) > bound
-    if not np.any(leaves):
+    if not leaves.any():
         return 1.0
     d = y.shape[-1]
     y, v = (
@@ -178,20 +178,25 @@ def check_move(t: int, y: FloatArray, z: FloatArray, epsilon: FloatArray, bound:
     """Raise RuleViolation unless the hand may be moved from y to z, both (d,) or (N, d)."""
     if z is y:
         return
-    if z.shape != y.shape or not np.isfinite(z).all():
+    if z.shape != y.shape:
         raise RuleViolation(f"round {t}: z = {z} is not a finite vector of shape {y.shape}")
-    distance = np.abs(z - y).sum(axis=-1)
+    distance, norm = np.abs(z - y).sum(axis=-1), np.abs(z).sum(axis=-1)
     at_y, at_z = np.abs(y @ epsilon), np.abs(z @ epsilon)
+    far = distance > np.minimum(at_z, at_y) + TOLERANCE * bound
+    long = ~(norm <= bound * (1 + TOLERANCE))  # a NaN is too long
+    if not (far | long).any():
+        return
+    if not np.isfinite(z).all():
+        raise RuleViolation(f"round {t}: z = {z} is not a finite vector of shape {y.shape}")
     _refuse(
         t,
-        distance > np.minimum(at_z, at_y) + TOLERANCE * bound,
+        far,
         "||z - y||_1 = {:.6g} exceeds min(|z·eps|, |y·eps|) = min({:.6g}, {:.6g})",
         distance,
         at_z,
         at_y,
     )
-    norm = np.abs(z).sum(axis=-1)
-    _refuse(t, norm > bound * (1 + TOLERANCE), f"||z||_1 = {{}} exceeds H = {bound}", norm)
+    _refuse(t, long, f"||z||_1 = {{}} exceeds H = {bound}", norm)
 
 
 def check_draw(t: int, z_hat: FloatArray, shape: tuple[int, ...], bound: float) -> None:
@@ -211,7 +216,7 @@ def check_paid(t: int, values: FloatArray, bound: float) -> FloatArray:
 
 def _refuse(t: int, wrong: BoolArray | np.bool_, message: str, *values: NDArray[Any]) -> None:
     """Raise RuleViolation with the values of the first seed that is `wrong`, if there is one."""
-    if np.any(wrong):
+    if wrong.any():
         seed = first(np.asarray(wrong))
         where = f"round {t}, seed {seed[0]}" if seed else f"round {t}"
         raise RuleViolation(f"{where}: {message.format(*(value[seed] for value in values))}")

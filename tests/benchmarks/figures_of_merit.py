@@ -57,24 +57,37 @@ def test_an_episode_of_the_compiled_engine(benchmark, shape, decrement):
     H, S, A = shape
     episodes = max(4, min(3000, 3_000_000 // (H * S**2 * A * S)))
     run.play(0, min(episodes, VISITS // 2), rng)
-    body, carried = run._load()
+    begin = run._load()
     # The epoch goes on for as long as is measured.
-    body = body._replace(visits=np.full_like(body.visits, 10**9))
-    record = kernels.Record(np.empty(episodes), np.empty(episodes))
-    before = carried.counters.copy()
+    run.room.visits[kernels.BEFORE] = 10**9
+    expected_loss, total_loss = np.empty(episodes), np.empty(episodes)
 
-    def play():
+    def play(begin=kernels.ON_THE_WAY):
         ended, status = kernels.play(
-            run.world, body, carried, run.rules, run.work, record, 0, episodes, 0, rng
+            run.world,
+            run.room,
+            run.rules,
+            run.tolerances,
+            expected_loss,
+            total_loss,
+            begin,
+            0,
+            episodes,
+            rng,
         )
         assert (ended, status) == (episodes, kernels.DONE)
 
+    play(begin)
+    before = run.room.counters.copy()
     benchmark.pedantic(play, rounds=5, warmup_rounds=1)
     played = 6 * episodes
     seconds["episode", shape, decrement] = benchmark.stats.stats.median / episodes
-    steps, factorisations = (carried.counters - before)[[1, 3]] / played
-    work[shape, decrement] = steps, factorisations, int(body.constrained.sum()), len(body.constrained)
-    assert (carried.x > 0).all()
+    steps, factorizations = (run.room.counters - before)[
+        [kernels.NEWTON_STEPS, kernels.FACTORIZATIONS]
+    ] / played
+    constrained = run.room.constrained
+    work[shape, decrement] = steps, factorizations, int(constrained.sum()), len(constrained)
+    assert (run.room.entries[kernels.X] > 0).all()
 
 
 def flow_equations(barrier, n_cells, n_states):
@@ -184,19 +197,19 @@ def test_the_figures_of_merit():
         f"Measured on {datetime.date.today().isoformat()} on one core of {processor()}, by `make bench`. "
         "An episode ends with a Newton decrement of at most 1e-8, or 1e-4.",
         "",
-        "| (H, S, A) | episode, to 1e-8 | to 1e-4 | Newton steps | factorisations "
+        "| (H, S, A) | episode, to 1e-8 | to 1e-4 | Newton steps | factorizations "
         "| cvxpy / ours | dense / ours |",
         "|---|---|---|---|---|---|---|",
     ]
     for shape in SHAPES:
-        steps, factorisations, _, _ = work[shape, 1e-8]
+        steps, factorizations, _, _ = work[shape, 1e-8]
         against = [
             f"{seconds[kind, shape] / episode[shape][0]:.0f} ×" if (kind, shape) in seconds else ""
             for kind in ("cvxpy", "dense")
         ]
         lines.append(
             f"| {unbroken(shape)} | {duration(episode[shape][0])} | {duration(episode[shape][1])} "
-            f"| {steps:.2f} | {factorisations:.2f} | {' | '.join(against)} |"
+            f"| {steps:.2f} | {factorizations:.2f} | {' | '.join(against)} |"
         )
     walls, n_cells = (sum(work[shape, 1e-8][i] for shape in SHAPES) for i in (2, 3))
     in_S, in_A, in_H = exponent(GROWTH_S, 1), exponent(GROWTH_A, 2), exponent(GROWTH_H, 0)

@@ -2,14 +2,19 @@
 iterates."""
 
 import importlib.util
+import os
+import pickle
 import subprocess
 import sys
+from pathlib import Path
 
+import numba
 import numpy as np
 import pytest
 
 import aggbandit as ab
-from aggbandit.engine import bridge, kernels
+from aggbandit.engine import bridge, first_call, kernels
+from aggbandit.geometry import _newton, occupancy_barrier
 from aggbandit.learners.rates import Rate, TunedRates
 
 OUTSIDE = {"rates": ab.tuned_rates(3.0), "between_epochs": ab.epochs.carry, "baseline": ab.RunningMean()}
@@ -42,12 +47,12 @@ def mixed(shape, K):
 
 
 CASES = {
-    "running example": (dirichlet(3, 3, 2), 2000, mixed, OUTSIDE),
-    "as in the paper": (dirichlet(2, 2, 2), 2000, mixed, PAPER),
+    "running example": (dirichlet(3, 3, 2), 500, mixed, OUTSIDE),
+    "as in the paper": (dirichlet(2, 2, 2), 500, mixed, PAPER),
     "the theorem's rates": (dirichlet(3, 3, 2), 300, mixed, {"rates": ab.theorem_rates(), "baseline": 1.5}),
     "tight radii, many walls": (
         dirichlet(2, 3, 2),
-        600,
+        500,
         mixed,
         OUTSIDE | {"confidence": ab.TightConfidence()},
     ),
@@ -112,12 +117,14 @@ def test_the_engines_can_take_turns(rng):
 
 
 def test_a_short_soak_stays_inside_and_finite():
-    """A hundred thousand episodes: no NaN, every iterate checked to be strictly inside as it is made."""
+    """The first tenth of a hundred thousand episodes: no NaN, every iterate checked to be strictly inside as
+    it is made. `make soak` plays them all, and millions."""
     mdp = dirichlet(2, 2, 2)
     K = 100_000
     loss = np.random.default_rng(3).random(mdp.shape)
     agent = ab.AggregateFeedbackLearner(2, 2, 2, K, **OUTSIDE)
-    history = ab.simulate(agent, mdp, ab.losses.fixed(loss, K), np.random.default_rng(4), engine="compiled")
+    losses = ab.losses.fixed(loss, K // 10)
+    history = ab.simulate(agent, mdp, losses, np.random.default_rng(4), engine="compiled")
     assert np.isfinite(history.expected_loss).all()
     agent.epoch.body.check(agent.state.center, tolerance=1e-13)
     assert (agent.state.center[agent.epoch.body.cells] > 0).all()
@@ -137,7 +144,6 @@ def test_no_world_makes_it_compile_twice():
         again.restore(agent.snapshot())
         ab.simulate(again, mdp, losses, np.random.default_rng(0), engine="compiled")
     assert len(kernels.play.signatures) == 1
-    assert len(kernels.minimise.signatures) <= 1
 
 
 def test_what_the_engine_cannot_play_is_said():
@@ -267,16 +273,125 @@ def test_a_nan_is_never_a_decrement_of_zero():
         run.play(0, 9, np.random.default_rng(0))
 
 
-def test_it_compiles_also_where_nothing_can_be_written(monkeypatch):
-    njit = kernels.numba.njit
+TOLERANCES = {
+    "full steps": (0.005, [(_newton, "FULL_STEP")]),
+    "chords": (0.0, [(occupancy_barrier, "CHORD_LIMIT"), (occupancy_barrier._Objective, "chord_limit")]),
+}
+
+
+@pytest.mark.parametrize("name", TOLERANCES)
+def test_both_engines_follow_the_same_tolerances(monkeypatch, name):
+    """They come in when a run begins: the cache of compiled code notices changes of its own file alone."""
+    mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 200)
+
+    def steps(engine):
+        agent = ab.AggregateFeedbackLearner(2, 2, 2, 200, **OUTSIDE)
+        epochs = ab.simulate(agent, mdp, losses, np.random.default_rng(7), engine=engine).epochs
+        return [(epoch.damped, epoch.newton_steps) for epoch in epochs]
+
+    before = steps("compiled")
+    value, places = TOLERANCES[name]
+    for owner, attribute in places:
+        monkeypatch.setattr(owner, attribute, value)
+    assert steps("compiled") == steps("reference") != before
+
+
+# --- the first call -----------------------------------------------------------------------------------------
+
+TINY = """
+from aggbandit.engine import kernels
+
+def twice(x):
+    return 2 * x
+
+twice = kernels._compiled(twice)
+"""
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """Makes a compiled function as a new process would: from the cache if there is one."""
+    monkeypatch.setattr(numba.config, "CACHE_DIR", "")
+    path = tmp_path / "tiny.py"
+    path.write_text(TINY)
+    os.utime(path, (1, 1))
+
+    def load():
+        spec = importlib.util.spec_from_file_location("tiny", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module.twice
+
+    return load
+
+
+def test_compiling_is_said_once(tiny, caplog):
+    function = tiny()
+    assert first_call.call(function, 3) == first_call.call(function, 3) == 6
+    assert [record.message[:27] for record in caplog.records] == ["compiling the engine, once;"]
+    caplog.clear()
+    assert first_call.call(tiny(), 3) == 6
+    assert not caplog.records
+
+
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+@pytest.mark.parametrize("length", [0, 10, -10])
+def test_a_damaged_cache_is_repaired(tiny, caplog, ending, length):
+    first_call.call(tiny(), 3)
+    function = tiny()
+    (damaged,) = Path(function.stats.cache_path).glob(f"*.{ending}")
+    damaged.write_bytes(damaged.read_bytes()[:length])
+    with pytest.raises((EOFError, pickle.UnpicklingError)):
+        tiny()(3)
+    assert first_call.call(function, 3) == 6
+    assert "was damaged, and was removed" in caplog.text
+    caplog.clear()
+    assert first_call.call(tiny(), 3) == 6
+    assert not caplog.records
+
+
+def test_a_damaged_cache_that_cannot_be_repaired_is_named(tiny, monkeypatch):
+    first_call.call(tiny(), 3)
+    function = tiny()
+    for file in Path(function.stats.cache_path).glob("*.nbi"):
+        file.write_bytes(b"")
+
+    def locked(self):
+        raise PermissionError("read only")
+
+    monkeypatch.setattr(Path, "unlink", locked)
+    with pytest.raises(RuntimeError, match=rf"is damaged: delete {function.stats.cache_path}"):
+        first_call.call(function, 3)
+
+
+def test_errors_of_the_function_itself_are_not_taken_for_the_cache(tiny, caplog):
+    first_call.call(tiny(), 3)
+    with pytest.raises(TypeError, match="too many arguments"):
+        first_call.call(tiny(), "x", "y")
+    assert "damaged" not in caplog.text
+
+
+def test_a_cache_that_cannot_be_written_is_said(tiny, monkeypatch, caplog):
+    njit = numba.njit
 
     def nowhere(**options):
         if options.pop("cache", False):
             return lambda function: (_ for _ in ()).throw(RuntimeError("no locator available"))
         return njit(**options)
 
-    monkeypatch.setattr(kernels.numba, "njit", nowhere)
-    assert kernels.compiled(lambda x: x + 1)(2) == 3
+    monkeypatch.setattr(numba, "njit", nowhere)
+    assert first_call.call(tiny(), 3) == 6
+    assert "no cache can be written: set NUMBA_CACHE_DIR" in caplog.text
+
+
+def test_a_full_disk_does_not_stop_a_run(tiny, monkeypatch, caplog):
+    def full(*arguments, **options):
+        raise OSError("no space left on device")
+
+    function = tiny()
+    monkeypatch.setattr("numba.core.caching.IndexDataCacheFile.save", full)
+    assert first_call.call(function, 3) == 6
+    assert "could not be kept in Numba's cache: no space left on device" in caplog.text
 
 
 @pytest.mark.parametrize("rng", [None, 3, np.random.RandomState(3)])

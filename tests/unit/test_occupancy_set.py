@@ -507,12 +507,36 @@ def test_a_set_that_is_a_single_point(rng):
 
 def test_the_sampler_draws_the_normals_it_promises(rng):
     body = random_set((3, 3, 2), rng)
-    n_cells, n_walls = len(body.cells[0]), int(body.constrained[body.cells].sum())
     barrier = ab.OccupancyBarrier(body)
     one, two = np.random.default_rng(8), np.random.default_rng(8)
     barrier.dikin(body.interior_point()).sample(one)
-    two.standard_normal(n_cells * 3 + n_walls * 4)
+    two.standard_normal(len(body.cells[0]) * 3)
     assert one.bit_generator.state == two.bit_generator.state
+
+
+@pytest.mark.parametrize("distance", [1e-1, 1e-4, 1e-7])
+def test_the_normals_become_a_square_root_of_the_inverse(rng, distance):
+    """L L' = G for every cell, where L is what the sampler does to S normals; also close to an L1 wall."""
+    body = random_set((2, 3, 2), rng)
+    barrier = ab.OccupancyBarrier(body)
+    # From the center almost all the way to the wall.
+    center = barrier.analytic_center()
+    linear = rng.standard_normal(body.shape)
+    far = barrier.minimize(linear / distance, center).x
+    dikin = barrier.dikin(far)
+    n_cells, n_states = dikin.x.shape
+    for j in range(n_states):
+        unit = np.zeros((n_cells, n_states))
+        unit[:, j] = 1.0
+        column = np.zeros_like(unit)
+        for k in range(n_states):
+            xi = np.zeros_like(unit)
+            xi[:, k] = 1.0
+            root = dikin._gaussian(xi)
+            column += root * root[:, j : j + 1]
+        exact = dikin._inverse_times(unit)
+        scale = dikin.x * dikin.x[:, j : j + 1]
+        np.testing.assert_allclose(column / scale, exact / scale, rtol=0, atol=1e-13)
 
 
 def test_rounding_does_not_add_up_over_many_steps(rng):

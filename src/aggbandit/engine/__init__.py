@@ -1,6 +1,7 @@
-"""The compiled engine: `kernels` is what Numba compiles, `bridge` what stands between it and a learner.
+"""The compiled engine: `kernels` is what Numba compiles, `bridge` what stands between it and a learner, and
+`first_call` what goes with compiling.
 
-Asking whether the engine plays a learner needs no Numba; both modules do.
+Asking whether the engine plays a learner needs no Numba; the modules do.
 """
 
 from __future__ import annotations

@@ -539,13 +539,23 @@ class OccupancyDikin:
             ((u / self.x) ** 2).sum() + (wall.m * moved**2).sum() + (along**2 / wall.inverse_kappa).sum()
         )
 
-    def _inverse_times(self, u: FloatArray, wall_noise: FloatArray | float = 0.0) -> FloatArray:
-        """G (u + kappa^{1/2} z noise): `wall_noise`, (cells,), is kept apart because kappa may be huge."""
+    def _inverse_times(self, u: FloatArray) -> FloatArray:
+        """G u."""
         centered = u - ((self._v * u).sum(axis=1) / self._a)[:, None]
         pu = (self._p * u).sum(axis=1)
         image = self._v * centered + (self._mass_scale * pu)[:, None] * self._p
-        su = (self._s * u).sum(axis=1) - wall_noise * np.sqrt(self.wall.inverse_kappa)
+        su = (self._s * u).sum(axis=1)
         return np.asarray(image - (su / self._tau)[:, None] * self._s, dtype=np.float64)
+
+    def _gaussian(self, xi: FloatArray) -> FloatArray:
+        """A vector of covariance G from independent normals `xi`, (cells, S); see `sample`."""
+        noise = np.sqrt(self._v) * xi
+        total = noise.sum(axis=1)
+        lift = total * np.sqrt(self._mass_scale / self._a)
+        noise += lift[:, None] * self._p - (total / self._a)[:, None] * self._v
+        along = (self.wall.z * noise).sum(axis=1)
+        along /= self._tau + np.sqrt(self.wall.inverse_kappa * self._tau)
+        return np.asarray(noise - along[:, None] * self._s, dtype=np.float64)
 
     def _multipliers(self, balance: FloatArray) -> FloatArray:
         """(C G C')^{-1} balance."""
@@ -653,14 +663,18 @@ class OccupancyDikin:
     def sample(self, rng: np.random.Generator) -> FloatArray:
         """A point drawn uniformly from the surface of the ellipsoid within the slice.
 
-        A Gaussian of covariance G is drawn in factor form, G q with `q = xi_1/x + J'(m^{1/2} xi_2) +
-        kappa^{1/2} z xi_3`, projected H-orthogonally onto Cv = 0, and scaled to local norm one. y is strictly
-        inside the set: a direction v with Cv = 0 has two nonzero coordinates, so no v_i reaches x_i.
+        A Gaussian of covariance G is drawn cell by cell from S normals xi. In the names of this module, and
+        with `u = v^{1/2} xi`, of which 1'u and `u - v (1'u)/a` are independent::
+
+            w = u - v (1'u)/a + delta^{1/2} p (1'u)/a        has the covariance G_2, and
+            w - s (z·w) / (tau + (tau/kappa)^{1/2})          the covariance G.
+
+        It is projected H-orthogonally onto Cv = 0, and scaled to local norm one. y is strictly inside the
+        set: a direction v with Cv = 0 has two nonzero coordinates, so no v_i reaches x_i.
 
         Args:
-            rng: the source of randomness. The normals are a contract: xi_1 for every cell and s' in the order
-                of `OccupancySet.cells`, then xi_2 for every constrained cell and s', then xi_3 for every
-                constrained cell.
+            rng: the source of randomness. The normals are a contract: xi for every cell and s', in the order
+                of `OccupancySet.cells`, whether the cell is constrained or not.
 
         Returns:
             (H, S, A, S) the point; the center if the slice is a point (S = A = 1).
@@ -671,19 +685,10 @@ class OccupancyDikin:
         Source:
             Algorithm 2, lines 4 and 5; Section D, Option 1, corrected.
         """
-        n_cells, n_states = self.x.shape
-        at = self._barrier._constrained
-        n_walls = int(at.sum())
-        xi = rng.standard_normal(n_cells * n_states + n_walls * n_states + n_walls)
+        xi = rng.standard_normal(self.x.shape)
         if self._barrier.dimension == 0:
             return self.center
-        q = xi[: n_cells * n_states].reshape(n_cells, n_states) / self.x
-        pull = xi[n_cells * n_states : xi.size - n_walls].reshape(n_walls, n_states)
-        pull = np.sqrt(self.wall.m[at]) * pull
-        q[at] += pull - (pull * self._barrier._P_hat[at]).sum(axis=1, keepdims=True)
-        wall_noise = np.zeros(n_cells)
-        wall_noise[at] = xi[xi.size - n_walls :]
-        noise = self._inverse_times(q, wall_noise)
+        noise = self._gaussian(xi)
         dual = self._multipliers(self._flow(noise))
         v = noise - self._inverse_times(self._flow.transpose(dual))
         y = self.x + v / math.sqrt(self._square(v))

@@ -167,7 +167,7 @@ def test_without_numba_the_reference_plays(monkeypatch):
     mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 3)
     agent = ab.AggregateFeedbackLearner(2, 2, 2, 6, **PAPER)
     assert ab.simulate(agent, mdp, losses, np.random.default_rng(0)).engine == "reference"
-    with pytest.raises(ImportError, match=r"the compiled engine needs Numba: pip install -e '\.\[fast\]'"):
+    with pytest.raises(ImportError, match=r"the compiled engine needs Numba: pip install 'aggbandit\[fast\]'"):
         ab.simulate(agent, mdp, losses, np.random.default_rng(0), engine="compiled")
 
 
@@ -398,5 +398,5 @@ def test_a_full_disk_does_not_stop_a_run(tiny, monkeypatch, caplog):
 def test_randomness_is_a_generator(rng):
     mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 3)
     for engine in ENGINES:
-        with pytest.raises(TypeError, match=r"rng is .*; it must be a numpy\.random\.Generator"):
+        with pytest.raises(TypeError, match=r"rng is .*; it must be a numpy Generator"):
             ab.simulate(ab.AggregateFeedbackLearner(2, 2, 2, 3, **PAPER), mdp, losses, rng, engine=engine)

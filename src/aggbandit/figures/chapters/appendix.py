@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
+from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
     BOUND,
@@ -84,11 +85,11 @@ def dual_pair(norm: str, degrees: float) -> Figure:
     left.fill(*_ball(norm).T, fc=REGION, ec=LEARNER, alpha=0.5)
     across = np.array([-loss[1], loss[0]])
     left.plot(*np.array([step - 4 * across, step + 4 * across]).T, color=LOSS, ls="--", lw=1.3)
-    _arrow(left, loss, LOSS)
+    shapes.arrow(left, np.zeros(2), loss, LOSS)
     left.plot(*step, "o", color=LEARNER)
     left.set_title("steps: $\\|v\\|\\leq1$")
     right.fill(*dual.T, fc="#FFCC99", ec=LOSS, alpha=0.6)
-    _arrow(right, loss, LOSS)
+    shapes.arrow(right, np.zeros(2), loss, LOSS)
     right.plot(*(loss / size), "o", color=LOSS)
     right.set_title(f"losses: $\\|\\ell\\|^\\star\\leq1$;  here {size:.2f}")
     for ax in (left, right):
@@ -108,15 +109,6 @@ def _ball(norm: str) -> FloatArray:
     if norm == "round":
         return circle
     return np.asarray(circle @ np.linalg.inv(np.linalg.cholesky(SHAPE)), dtype=np.float64)
-
-
-def _arrow(ax: Any, tip: FloatArray, colour: str) -> None:
-    ax.annotate(
-        "",
-        tip,
-        xytext=(0, 0),
-        arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 2, "shrinkA": 0, "shrinkB": 0},
-    )
 
 
 def shadow_and_section(matrix: FloatArray) -> Figure:

@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
-from aggbandit.figures._projection import view
+from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -176,7 +176,7 @@ def policy_strip(values: FloatArray, named: Mapping[str, float], best: float) ->
 
 # The cube of loss vectors
 
-_VIEW = view(28.0, 24.0)
+_VIEW = shapes.view(28.0, 24.0)
 
 
 def plane_in_cube(total: float) -> FloatArray:
@@ -205,15 +205,7 @@ def _around(points: FloatArray) -> FloatArray:
 
 def _cube(ax: Any) -> None:
     """The cube [0, 1]^3 and the names of its directions."""
-    corners = np.array(list(np.ndindex(2, 2, 2)), dtype=np.float64)
-    for i, p in enumerate(corners):
-        for q in corners[i + 1 :]:
-            if np.abs(p - q).sum() == 1:
-                hidden = not (p.any() and q.any())
-                line = np.array([p, q]) @ _VIEW.T
-                ax.plot(
-                    *line.T, color=BASELINE, lw=1.0 if hidden else 1.4, ls=":" if hidden else "-", zorder=1
-                )
+    shapes.cube(ax, _VIEW)
     for axis, (dx, dy) in enumerate(((-0.13, -0.05), (0.12, -0.03), (0.0, 0.1))):
         x, y = 1.02 * np.eye(3)[axis] @ _VIEW.T + (dx, dy)
         ax.text(x, y, f"$\\ell_{axis + 1}$", ha="center", va="center", fontsize=14)

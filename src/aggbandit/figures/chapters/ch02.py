@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from scipy.spatial import ConvexHull
 
 from aggbandit._arrays import FloatArray, IntArray
+from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -275,7 +276,7 @@ def _polygon(ax: Any, corners: FloatArray, names: tuple[str, str]) -> None:
     """The convex hull of the corners in the plane of two expected totals."""
     hull = corners[ConvexHull(corners).vertices]
     ax.fill(*hull.T, fc=REGION, alpha=0.3, lw=0, zorder=1)
-    ax.plot(*np.vstack([hull, hull[:1]]).T, color=WALL, lw=1.6, zorder=2)
+    shapes.walls(ax, hull, lw=1.6, zorder=2)
     ax.plot(*corners.T, MARKERS[0], color=BASELINE, ms=2.8, mew=0, zorder=2)
     ax.set(xlim=(0.75, 2.4), ylim=(0.75, 2.6), xticks=(1, 1.5, 2), yticks=(1, 1.5, 2, 2.5))
     ax.set(xlabel=f"expected total, {names[0]}", ylabel=f"expected total, {names[1]}")

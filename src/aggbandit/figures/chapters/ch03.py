@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
-from aggbandit.figures._projection import view
+from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -54,15 +54,14 @@ def discs_and_ellipses(body: Polytope, points: FloatArray) -> Figure:
     return fig
 
 
-def _polygon(ax: Any, body: Polytope, *, lw: float = 2.2) -> None:
+def _polygon(ax: Any, body: Polytope) -> None:
     """The walls of a two-dimensional set, and nothing else on the axes."""
     corners = body.vertices()
-    closed = np.vstack([corners, corners[:1]])
-    ax.plot(*closed.T, color=WALL, lw=lw, solid_joinstyle="miter", zorder=3)
+    shapes.walls(ax, corners)
     margin = 0.03 * np.ptp(corners, axis=0).max()
     low, high = corners.min(axis=0) - margin, corners.max(axis=0) + margin
-    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), aspect="equal")
-    ax.axis("off")
+    ax.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    shapes.bare(ax)
 
 
 def _inside(body: Polytope, columns: int = 160) -> tuple[FloatArray, FloatArray, FloatArray]:
@@ -99,12 +98,7 @@ def landscape(body: Polytope, points: FloatArray, length: float = 0.5) -> Figure
     ax.annotate("centre", center, xytext=(7, -6), textcoords="offset points", color=INK, va="center")
     for point in points:
         push = -barrier.gradient(point)
-        ax.annotate(
-            "",
-            point + length * push / np.linalg.norm(push),
-            xytext=point,
-            arrowprops={"arrowstyle": "-|>", "color": LEARNER, "lw": 2, "shrinkA": 0, "shrinkB": 0},
-        )
+        shapes.arrow(ax, point, point + length * push / np.linalg.norm(push), LEARNER)
         ax.plot(*point, "o", color=LEARNER, ms=5)
     return fig
 
@@ -225,7 +219,7 @@ def _along_the_path(ax: Any, body: Polytope, ellipse: DikinEllipsoid, direction:
 
 # The second explorable
 
-_VIEW = view(26.0, 28.0)
+_VIEW = shapes.view(26.0, 28.0)
 
 
 def plane_through_cube(body: Polytope, point: FloatArray) -> Figure:
@@ -262,20 +256,13 @@ def plane_through_cube(body: Polytope, point: FloatArray) -> Figure:
 def _shadow(point: FloatArray, hessian: FloatArray, view: FloatArray) -> FloatArray:
     """The outline of {y : (y - point)' hessian (y - point) <= 1} after the linear map view (2, D)."""
     spread = np.linalg.cholesky(view @ np.linalg.inv(hessian) @ view.T)
-    angle = np.linspace(0, 2 * np.pi, 121)
-    outline: FloatArray = view @ point + np.column_stack([np.cos(angle), np.sin(angle)]) @ spread.T
+    outline: FloatArray = view @ point + shapes.circle(121) @ spread.T
     return outline
 
 
 def _cube(ax: Any) -> None:
-    """The edges of the cube [0, 1]^3; those behind are dotted."""
-    corners = np.array(list(np.ndindex(2, 2, 2)), dtype=np.float64)
-    for i, p in enumerate(corners):
-        for q in corners[i + 1 :]:
-            if np.abs(p - q).sum() == 1:
-                hidden = not (p.any() and q.any())
-                style = {"lw": 1.0, "ls": ":"} if hidden else {"lw": 1.4, "ls": "-"}
-                ax.plot(*(np.array([p, q]) @ _VIEW.T).T, color=BASELINE, zorder=1 if hidden else 3, **style)
+    """The cube [0, 1]^3, and nothing else on the axes."""
+    shapes.cube(ax, _VIEW, front=3)
     ax.set(xlim=(-0.6, 1.05), ylim=(-0.75, 1.05), aspect="equal")
     ax.axis("off")
 

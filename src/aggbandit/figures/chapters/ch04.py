@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
+from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -41,9 +42,7 @@ def thales(loss: FloatArray, angles: FloatArray) -> Figure:
         ax.plot(*u, "o", color=LEARNER, ms=6)
         ax.plot(*np.array([[0, 0], estimate]).T, color=ESTIMATE, lw=1.6)
         ax.plot(*estimate, "s", color=ESTIMATE, ms=6)
-    ax.annotate(
-        "", loss, xytext=(0, 0), arrowprops={"arrowstyle": "-|>", "color": LOSS, "lw": 2.5, "shrinkB": 0}
-    )
+    shapes.arrow(ax, np.zeros(2), loss, LOSS, lw=2.5, shrinkA=2)
     ax.text(loss[0] + 0.05, loss[1] - 0.07, "$\\ell$", color=LOSS, fontsize=14, va="top")
     ax.plot(0, 0, "o", color=INK, ms=4)
     ax.set(xlim=(-1.5, 2.4), ylim=(-1.08, 1.52), aspect="equal")

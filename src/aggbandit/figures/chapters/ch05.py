@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
+from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -24,7 +25,7 @@ from aggbandit.figures.style import (
 from aggbandit.geometry import LogBarrier, Polytope
 from aggbandit.learners.mirror_descent import MirrorDescentBound
 
-__all__ = ["TRIANGLE", "ledger", "map_subtract_map_back", "one_long_step", "three_units", "two_paths"]
+__all__ = ["ledger", "map_subtract_map_back", "one_long_step", "three_units", "two_paths"]
 
 
 def three_units(
@@ -37,35 +38,24 @@ def three_units(
     """
     fig: Figure
     fig, ax = axes(height=2.2)
-    _walls(ax, body)
+    shapes.walls(ax, body.vertices())
+    shapes.bare(ax)
     reach = np.array([start, *plain.values()])
     low, high = body.vertices().min(axis=0), body.vertices().max(axis=0)
     low, high = np.minimum(low, reach.min(axis=0)) - 0.25, np.maximum(high, reach.max(axis=0)) + 0.25
     for name, end in plain.items():
-        _arrow(ax, start, end, LOSS)
+        shapes.arrow(ax, start, end, LOSS, zorder=5)
         inside = body.contains(end)
         ax.plot(*end, "o" if inside else "X", color=LOSS if inside else WALL, ms=6 if inside else 9, zorder=6)
         beside = (13, 5) if inside else (7, -4)  # inside, the wall runs close above the point
         ax.annotate(name, end, xytext=beside, textcoords="offset points", color=LOSS, fontsize=11)
-    _arrow(ax, start, mirrored, LEARNER)
+    shapes.arrow(ax, start, mirrored, LEARNER, zorder=5)
     ax.annotate(
         "mirrored", mirrored, xytext=(-2, -15), textcoords="offset points", color=LEARNER, fontsize=11
     )
     ax.plot(*start, "o", color=INK, ms=6, zorder=6)
     ax.set(xlim=(low[0], high[0] + 0.6), ylim=(low[1], high[1]))
     return fig
-
-
-def _walls(ax: Any, body: Polytope) -> None:
-    corners = body.vertices()
-    ax.plot(*np.vstack([corners, corners[:1]]).T, color=WALL, lw=2.2, solid_joinstyle="miter", zorder=3)
-    ax.set(aspect="equal")
-    ax.axis("off")
-
-
-def _arrow(ax: Any, start: FloatArray, end: FloatArray, colour: str) -> None:
-    style = {"arrowstyle": "-|>", "color": colour, "lw": 2, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", end, xytext=start, arrowprops=style, zorder=5)
 
 
 def map_subtract_map_back(p: float, losses: Sequence[float]) -> Figure:
@@ -88,7 +78,7 @@ def map_subtract_map_back(p: float, losses: Sequence[float]) -> Figure:
     for t, loss in enumerate(losses, start=1):
         after = 2 / (2 - (slope - loss) + np.hypot(slope - loss, 2))
         ax.plot([p, after], [slope, slope], color=FAINT, lw=1.2)
-        _arrow(ax, np.array([after, slope]), np.array([after, slope - loss]), LOSS)
+        shapes.arrow(ax, np.array([after, slope]), np.array([after, slope - loss]), LOSS, zorder=5)
         ax.plot([after, after], [bottom, slope - loss], **dashed)
         ax.plot(after, bottom, "o", color=LEARNER, clip_on=False, zorder=6)
         _beside(ax, f"$p_{t + 1}$", after, bottom)
@@ -111,9 +101,6 @@ def _beside(ax: Any, words: str, x: float, y: float) -> None:
 
 # The first explorable
 
-TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
-"""Where the three arms lie: a distribution p over them is drawn at p @ TRIANGLE."""
-
 
 def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int) -> Figure:
     """Two paths in the triangle of three arms, up to round `shown`, and each one's smallest probability.
@@ -122,21 +109,16 @@ def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int)
     """
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.1, width_ratios=(1, 1.25))
-    corners = np.vstack([TRIANGLE, TRIANGLE[:1]])
-    left.plot(*corners.T, color=WALL, lw=2.2, solid_joinstyle="miter")
-    left.set(xlim=(-0.12, 1.12), ylim=(-0.12, 1.0), aspect="equal")
-    left.axis("off")
-    for i, (x, y) in enumerate(TRIANGLE):
-        place = {0: ("right", "top"), 1: ("left", "top"), 2: ("center", "bottom")}[i]
-        left.text(x, y + (0.02 if i == 2 else -0.03), f"arm {i + 1}", ha=place[0], va=place[1], fontsize=11)
+    shapes.triangle(left, ("arm 1", "arm 2", "arm 3"), zorder=2)
+    left.set(xlim=(-0.12, 1.12), ylim=(-0.12, 1.0))
     rounds = np.arange(1, len(barrier) + 1)
     looks = (
         (entropy, BASELINE, "--", "s", "entropy"),
         (barrier, LEARNER, "-", "o", "barrier"),
     )
     for path, colour, dash, marker, name in looks:
-        left.plot(*(path[:shown] @ TRIANGLE).T, color=colour, ls=dash, lw=1.8)
-        left.plot(*(path[shown - 1] @ TRIANGLE), marker, color=colour, ms=7, zorder=5)
+        left.plot(*(path[:shown] @ shapes.TRIANGLE).T, color=colour, ls=dash, lw=1.8)
+        left.plot(*(path[shown - 1] @ shapes.TRIANGLE), marker, color=colour, ms=7, zorder=5)
         least = path.min(axis=1)
         right.semilogy(rounds[:shown], least[:shown], color=colour, ls=dash, label=name)
         right.plot(shown, least[shown - 1], marker, color=colour, ms=7, clip_on=False, zorder=5)
@@ -162,7 +144,8 @@ def one_long_step(body: Polytope, start: FloatArray, loss: FloatArray, size: flo
     loss = loss / ellipse.dual_norm(loss)
     fig: Figure
     fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(1, 1.25))
-    _walls(top, body)
+    shapes.walls(top, body.vertices())
+    shapes.bare(top)
     top.fill(*ellipse.boundary().T, fc=REGION, ec=LEARNER, lw=1.2, alpha=0.6)
     straight = start + size * ellipse.newton_step(loss)
     if body.contains(straight):

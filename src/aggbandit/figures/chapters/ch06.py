@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
-from aggbandit.figures.chapters.ch05 import TRIANGLE
+from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
     BOUND,
@@ -20,7 +20,6 @@ from aggbandit.figures.style import (
     LEARNER,
     LOSS,
     REGION,
-    WALL,
     axes,
 )
 from aggbandit.geometry import DikinEllipsoid
@@ -28,19 +27,15 @@ from aggbandit.geometry import DikinEllipsoid
 __all__ = ["believed_and_true", "moved_hands", "one_round", "regret_curves"]
 
 
-def _triangle(ax: Any) -> None:
-    """The set of all distributions over three arms, with the arms' names."""
-    ax.plot(*np.vstack([TRIANGLE, TRIANGLE[:1]]).T, color=WALL, lw=2.2, solid_joinstyle="miter", zorder=2)
-    for i, (x, y) in enumerate(TRIANGLE):
-        sideways, upright = (("right", "top"), ("left", "top"), ("center", "bottom"))[i]
-        ax.text(x, y + (0.02 if i == 2 else -0.03), f"arm {i + 1}", ha=sideways, va=upright, fontsize=11)
-    ax.set(xlim=(-0.1, 1.1), ylim=(-0.12, 0.98), aspect="equal")
-    ax.axis("off")
+def _arms(ax: Any) -> None:
+    """The set of all distributions over three arms."""
+    shapes.triangle(ax, ("arm 1", "arm 2", "arm 3"), zorder=2)
+    ax.set(xlim=(-0.1, 1.1), ylim=(-0.12, 0.98))
 
 
 def _flat(points: FloatArray) -> FloatArray:
     """Distributions over three arms, in the coordinates of the page, one a column."""
-    flat: FloatArray = (points @ TRIANGLE).T
+    flat: FloatArray = (points @ shapes.TRIANGLE).T
     return flat
 
 
@@ -53,12 +48,11 @@ def one_round(
     """
     fig: Figure
     fig, ax = axes(height=3.4)
-    _triangle(ax)
+    _arms(ax)
     ax.fill(*_flat(ellipse.boundary()), fc=REGION, ec=LEARNER, lw=1.2, alpha=0.5)
     ax.fill(*_flat(allowed), fc=FAINT, ec=BASELINE, ls="--", lw=1.2, alpha=0.8, zorder=3)
-    arrow = {"arrowstyle": "-|>", "color": INK, "lw": 1.8, "shrinkA": 2, "shrinkB": 3}
-    ax.annotate("", _flat(z), xytext=_flat(y), arrowprops=arrow, zorder=6)
-    ax.annotate("", _flat(z_hat), xytext=_flat(z), arrowprops={**arrow, "ls": ":"}, zorder=5)
+    shapes.arrow(ax, _flat(y), _flat(z), INK, lw=1.8, shrinkA=2, shrinkB=3, zorder=6)
+    shapes.arrow(ax, _flat(z), _flat(z_hat), INK, lw=1.8, shrinkA=2, shrinkB=3, ls=":", zorder=5)
     marks = (
         (ellipse.center, "s", LEARNER, "$x_t$", (-22, -4)),
         (y, "o", LEARNER, "$y_t$", (9, -6)),
@@ -83,7 +77,7 @@ def moved_hands(
     """
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.3, width_ratios=(1.15, 1))
-    _triangle(left)
+    _arms(left)
     left.fill(*_flat(ellipse.boundary()), fc=REGION, ec=LEARNER, lw=1.0, alpha=0.45)
     for tried, shown in zip(y[::15], z[::15], strict=True):
         left.plot(*_flat(np.array([tried, shown])), color=INK, lw=1.1, zorder=4)

@@ -13,6 +13,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
+from aggbandit.figures import shapes
+from aggbandit.figures.shapes import TRIANGLE
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -39,8 +41,6 @@ __all__ = [
     "width",
 ]
 
-_TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-
 
 def width(points: FloatArray, moment: FloatArray, epsilon: FloatArray) -> FloatArray:
     """The optimistic term sqrt(r) ||y||_{M^+} ||eps||_M at some points.
@@ -58,19 +58,19 @@ def six_habits(points: FloatArray, loss: FloatArray) -> Figure:
     """The triangle of all shares of three streets, shaded by loss, and the `points` (N, 3) in it."""
     fig: Figure
     fig, ax = axes(height=3.0)
-    grid, inside = _grid(_TRIANGLE, 220)
+    grid, inside = _grid(TRIANGLE, 220)
     values = np.where(inside, grid @ loss, np.nan)
     ax.contourf(*_plane(grid), values, levels=np.linspace(0, 1, 11), cmap=LOSS_CMAP, alpha=0.75)
     _frame(ax)
     _outline(ax, points, INK)
     for name, y in enumerate(points, start=1):
-        ax.annotate(f"{name}", y @ _TRIANGLE, xytext=(6, 4), textcoords="offset points", weight="bold")
+        ax.annotate(f"{name}", y @ TRIANGLE, xytext=(6, 4), textcoords="offset points", weight="bold")
     return fig
 
 
 def _plane(shares: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The two coordinates in the picture of shares (..., 3)."""
-    flat = shares @ _TRIANGLE
+    flat = shares @ TRIANGLE
     return flat[..., 0], flat[..., 1]
 
 
@@ -80,7 +80,7 @@ def _grid(corners: FloatArray, columns: int) -> tuple[FloatArray, Any]:
     third = y / np.sqrt(0.75)
     second = x - 0.5 * third
     shares = np.stack([1 - second - third, second, third], axis=-1)
-    closed = np.vstack([corners, corners[:1]])
+    closed = shapes.closed(corners)
     inside = np.ones(x.shape, dtype=bool)
     for a, b in itertools.pairwise(closed):
         inside &= (b[0] - a[0]) * (y - a[1]) - (b[1] - a[1]) * (x - a[0]) >= -1e-12
@@ -89,9 +89,9 @@ def _grid(corners: FloatArray, columns: int) -> tuple[FloatArray, Any]:
 
 def _frame(ax: Any) -> None:
     """The triangle with the names of its corners, and nothing else on the axes."""
-    ax.plot(*np.vstack([_TRIANGLE, _TRIANGLE[:1]]).T, color=BASELINE, lw=1)
+    ax.plot(*shapes.closed(TRIANGLE).T, color=BASELINE, lw=1)
     for k, (corner, shift, side) in enumerate(
-        zip(_TRIANGLE, [(-8, -4), (8, -4), (10, -4)], ["right", "left", "left"], strict=True), start=1
+        zip(TRIANGLE, [(-8, -4), (8, -4), (10, -4)], ["right", "left", "left"], strict=True), start=1
     ):
         ax.annotate(f"street {k}", corner, xytext=shift, textcoords="offset points", color=BASELINE, ha=side)
     ax.set(xlim=(-0.3, 1.3), ylim=(-0.06, 0.93), aspect="equal")
@@ -99,7 +99,7 @@ def _frame(ax: Any) -> None:
 
 
 def _outline(ax: Any, points: FloatArray, colour: str) -> None:
-    ax.plot(*_plane(np.vstack([points, points[:1]])), color=colour, lw=1.4, zorder=3)
+    ax.plot(*_plane(shapes.closed(points)), color=colour, lw=1.4, zorder=3)
     ax.plot(*_plane(points), "o", color=colour, ms=5, zorder=4)
 
 
@@ -133,7 +133,7 @@ def designs(points: FloatArray, weights: Mapping[str, FloatArray]) -> Figure:
         inverse = np.asarray(np.linalg.inv(points.T @ (mu[:, None] * points)), dtype=np.float64)
         worst = float(np.einsum("ni,ij,nj->n", points, inverse, points).max())
         ax.fill(*_ellipse(inverse, worst), fc=REGION, ec=LEARNER, lw=1.4, alpha=0.5)
-        ax.plot(*_plane(np.vstack([points, points[:1]])), color=INK, lw=1.4)
+        ax.plot(*_plane(shapes.closed(points)), color=INK, lw=1.4)
         ax.scatter(*_plane(points), s=20 + 420 * mu, color=LEARNER, zorder=4)
         ax.set_title(f"{name}: {worst:.2f}", fontsize=12)
         ax.set(xlim=(-0.14, 1.08), ylim=(-0.2, 0.98), aspect="equal")
@@ -210,7 +210,7 @@ def _tilted(flat: FloatArray, height: FloatArray) -> tuple[FloatArray, FloatArra
 def _dome(ax: Any, points: FloatArray, moment: FloatArray, loss: FloatArray, epsilon: FloatArray) -> None:
     """Rings and spokes of the optimistic surface."""
     middle = points.mean(axis=0)
-    closed = np.vstack([points, points[:1]])
+    closed = shapes.closed(points)
     along = np.linspace(0, 1, 13)[:, None]
     rim = np.vstack([a + along * (b - a) for a, b in itertools.pairwise(closed)])
     curves = [middle + share * (rim - middle) for share in (0.25, 0.5, 0.75, 1.0)]
@@ -239,12 +239,12 @@ def where_weights_go(
     density = np.where(inside, np.exp(log_density - log_density.max()), np.nan)
     levels = [0, 0.02, 0.05, 0.1, 0.2, 0.4, 0.7, 1]
     ax.contourf(*_plane(grid), density, levels=levels, colors=MASS_CMAP(np.linspace(0.05, 0.9, 7)))
-    ax.plot(*np.vstack([_TRIANGLE, _TRIANGLE[:1]]).T, color=FAINT, lw=1)
+    ax.plot(*shapes.closed(TRIANGLE).T, color=FAINT, lw=1)
     _outline(ax, points, INK)
     corners = np.exp(-eta * (points @ loss - width(points, moment, np.full(3, size))))
     middle = points.mean(axis=0)
     for y, share in zip(points, corners / corners.max(), strict=True):
-        flat = (y + 0.3 * (y - middle)) @ _TRIANGLE
+        flat = (y + 0.3 * (y - middle)) @ TRIANGLE
         ax.text(*flat, f"{share:.2f}", ha="center", va="center", fontsize=11)
     ax.set(xlim=(-0.35, 1.35), ylim=(-0.12, 0.93), aspect="equal")
     ax.axis("off")

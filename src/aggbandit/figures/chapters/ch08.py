@@ -8,6 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
+from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -124,9 +125,7 @@ def slow_motion(
     top.plot(p, 0, "o", color=LEARNER, ms=8, zorder=4)
     top.plot(y, 0, "o", mfc="#FFFFFF", mec=LEARNER, ms=8, mew=1.6, zorder=3)
     if moved > 0:
-        top.annotate(
-            "", (z, -0.42), xytext=(y, -0.42), arrowprops={"arrowstyle": "-|>", "color": WALL, "lw": 2}
-        )
+        shapes.arrow(top, np.array([y, -0.42]), np.array([z, -0.42]), WALL, shrinkA=2, shrinkB=2)
         top.plot(z, -0.42, "D", color=WALL, ms=5)
     better = "arm 2" if round <= change else "arm 1"
     left = 100 * shown / radius

@@ -9,11 +9,12 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
+from aggbandit.figures import shapes
 from aggbandit.figures.style import BASELINE, BOUND, ESTIMATE, FAINT, INK, LEARNER, REGION, WALL, axes
 
 __all__ = ["ball_and_radius", "epoch_lines", "two_cities", "wedge"]
 
-_CORNERS = np.array([[0.0, 0.0], [0.5, np.sqrt(0.75)], [1.0, 0.0]])
+_CORNERS = shapes.TRIANGLE[[0, 2, 1]]
 
 
 def _flat(p: Any) -> FloatArray:

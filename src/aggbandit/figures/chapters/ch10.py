@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from scipy.spatial import ConvexHull
 
 from aggbandit._arrays import FloatArray
+from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -167,7 +168,7 @@ def proof_map() -> Figure:
         ax.text(x, y, words, ha="center", va="center", fontsize=11)
     for start, end in (((17, 85), (17, 74.5)), ((50, 85), (50, 74.5)), ((17, 58), (17, 44.5)),
                        ((50, 58), (50, 44.5)), ((83, 58), (83, 44.5)), ((50, 28), (50, 17.5))):  # fmt: skip
-        ax.annotate("", end, xytext=start, arrowprops={"arrowstyle": "-|>", "color": BASELINE, "lw": 1.6})
+        shapes.arrow(ax, np.array(start), np.array(end), BASELINE, lw=1.6, shrinkA=2, shrinkB=2)
     return fig
 
 

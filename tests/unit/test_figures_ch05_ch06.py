@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from aggbandit import LogBarrier, MirrorDescentBound, Polytope, simplex
+from aggbandit import LogBarrier, Polytope, simplex
 from aggbandit.figures.chapters import ch05, ch06
 from aggbandit.geometry import box
+from aggbandit.learners import MirrorDescentBound
 
 FIELD = Polytope([[-1, 0], [0, -1], [1, 3], [-1, 2]], [0, 0, 6, 2])
 

@@ -90,7 +90,18 @@ class ContestHistory:
 def check_contests(
     contests: Sequence[Contest[Any]], kind: type[Any], dimension: int, baseline: float
 ) -> None:
-    """Raise unless these are contests in games of this `kind` whose rates keep `theory.eta0_cap`."""
+    """Refuse what is no list of contests in games of one kind, or a rate above `theory.eta0_cap`.
+
+    Args:
+        contests: what is to be played.
+        kind: the class of the games.
+        dimension: n.
+        baseline: b, subtracted from every loss.
+
+    Raises:
+        TypeError: for what is no contest, or a contest in another game.
+        ValueError: for no contests, or a rate above the cap.
+    """
     if isinstance(contests, Contest) or not isinstance(contests, Sequence):
         raise TypeError(f"contests is a {type(contests).__name__}; it must be a list of contests")
     if not contests:
@@ -110,7 +121,18 @@ def check_contests(
 
 
 def evenly_spaced(rounds: int, n_looks: int) -> IntArray:
-    """The rounds after which a contest of this many rounds is looked at, the last one among them."""
+    """The rounds after which a contest is looked at, the last one among them.
+
+    Args:
+        rounds: T.
+        n_looks: how many, at most.
+
+    Returns:
+        (C,) the rounds, increasing.
+
+    Raises:
+        ValueError: unless `n_looks` is at least 1.
+    """
     check_positive_int("n_looks", n_looks)
     looks = np.unique(np.linspace(0, rounds, n_looks + 1).round().astype(np.int64))
     return looks[looks > 0]

@@ -38,10 +38,10 @@ class Body(Protocol):
     """What the game needs of a decision set given as a convex body."""
 
     def contains(self, x: FloatArray, tolerance: float, /) -> bool:
-        """Whether a point, (d,), is in the set, up to a tolerance."""
+        """Whether `x`, (d,), is in the set, up to `tolerance`."""
 
     def minimize(self, linear: FloatArray, /) -> FloatArray:
-        """A point of the set, (d,), where `linear·x` is least."""
+        """A point of the set, (d,), where `linear`·x is least."""
 
 
 class Round(NamedTuple):

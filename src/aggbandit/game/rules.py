@@ -166,7 +166,18 @@ def moved_towards(view: View, target: FloatArray) -> FloatArray:
 def check_prediction(
     t: int, y: FloatArray, dimension: int, inside: Callable[[FloatArray], ArrayLike], bound: float
 ) -> None:
-    """Raise RuleViolation unless y, (d,) or (N, d), is in the decision set and ||y||_1 <= H."""
+    """Refuse a point that is not in the decision set, or with ||y||_1 > H.
+
+    Args:
+        t: the round, from 1.
+        y: (d,) or (N, d) what the learner chose.
+        dimension: d.
+        inside: says of points which are in the decision set.
+        bound: H.
+
+    Raises:
+        RuleViolation: naming the rule, the round and the values.
+    """
     if y.ndim not in (1, 2) or y.shape[-1] != dimension or not y.size or not np.isfinite(y).all():
         raise RuleViolation(f"round {t}: y = {y} is not a finite vector of shape ({dimension},)")
     _refuse(t, ~np.asarray(inside(y)), "y = {} is not in the decision set", y)
@@ -175,7 +186,18 @@ def check_prediction(
 
 
 def check_move(t: int, y: FloatArray, z: FloatArray, epsilon: FloatArray, bound: float) -> None:
-    """Raise RuleViolation unless the hand may be moved from y to z, both (d,) or (N, d)."""
+    """Refuse a move of the hand that the rules do not allow.
+
+    Args:
+        t: the round, from 1.
+        y: (d,) or (N, d) what the learner chose.
+        z: where the adversary moved it, in the shape of y; nothing is to be checked where it is y itself.
+        epsilon: (d,) the perturbation vector.
+        bound: H.
+
+    Raises:
+        RuleViolation: naming the rule, the round and the values.
+    """
     if z is y:
         return
     if z.shape != y.shape:
@@ -200,7 +222,17 @@ def check_move(t: int, y: FloatArray, z: FloatArray, epsilon: FloatArray, bound:
 
 
 def check_draw(t: int, z_hat: FloatArray, shape: tuple[int, ...], bound: float) -> None:
-    """Raise RuleViolation unless z_hat has the shape of z and ||z_hat||_1 <= H."""
+    """Refuse a draw of another shape, or with ||z_hat||_1 > H.
+
+    Args:
+        t: the round, from 1.
+        z_hat: what is played.
+        shape: what its shape must be.
+        bound: H.
+
+    Raises:
+        RuleViolation: naming the rule, the round and the values.
+    """
     if z_hat.shape != shape:
         raise RuleViolation(f"round {t}: z_hat = {z_hat} is not a vector of shape {shape}")
     norm = np.abs(z_hat).sum(axis=-1)
@@ -208,7 +240,19 @@ def check_draw(t: int, z_hat: FloatArray, shape: tuple[int, ...], bound: float) 
 
 
 def check_paid(t: int, values: FloatArray, bound: float) -> FloatArray:
-    """The losses `values` of round t, if they are in [0, H]."""
+    """Refuse losses outside [0, H].
+
+    Args:
+        t: the round, from 1.
+        values: () or (N,) what is paid, l·z_hat.
+        bound: H.
+
+    Returns:
+        The values.
+
+    Raises:
+        RuleViolation: naming the rule, the round and the value.
+    """
     inside = (values >= -TOLERANCE * bound) & (values <= bound * (1 + TOLERANCE))
     _refuse(t, ~inside, f"the loss l·z_hat = {{}} is outside [0, H] = [0, {bound}]", values)
     return values

@@ -44,7 +44,8 @@ def steady_state(shape, decrement):
     agent = ab.AggregateFeedbackLearner(
         S, A, H, K, rates=ab.tuned_rates(), between_epochs=ab.epochs.carry, baseline=ab.RunningMean()
     )
-    agent._begin_epoch(2, rng.multinomial(np.full((H, S, A), VISITS), mdp.transitions).astype(np.int64))
+    agent.in_epoch = rng.multinomial(np.full((H, S, A), VISITS), mdp.transitions).astype(np.int64)
+    agent.end_epoch()
     losses = ab.losses.fixed(rng.random(mdp.shape), K)
     return bridge.CompiledRun(agent, mdp, losses, tolerance=decrement)
 
@@ -147,8 +148,8 @@ def test_one_factorisation_of_the_reduced_hessian_in_dense_numpy(benchmark, shap
     seconds["dense", shape] = benchmark.stats.stats.median
 
 
-def test_the_first_call_from_the_cache():
-    """A new process: import, load the compiled engine from its cache, play one episode."""
+def test_the_first_calls(tmp_path):
+    """New processes that play one episode: the first compiles the engine, the second finds it compiled."""
     program = (
         "import numpy as np, aggbandit as ab\n"
         "rng = np.random.default_rng(0)\n"
@@ -156,13 +157,14 @@ def test_the_first_call_from_the_cache():
         "agent = ab.AggregateFeedbackLearner(3, 2, 3, 1, rates=ab.tuned_rates())\n"
         "ab.simulate(agent, mdp, ab.losses.fixed(np.zeros(mdp.shape), 1), rng, engine='compiled')\n"
     )
-    for _ in range(2):  # the first one fills the cache if need be
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    for which in ("cold", "warm"):
         before = os.times()
-        subprocess.run([sys.executable, "-c", program], check=True)
+        subprocess.run([sys.executable, "-c", program], check=True, env=environment)
         after = os.times()
-    seconds["start",] = (
-        after.children_user + after.children_system - before.children_user - before.children_system
-    )
+        seconds[which,] = (
+            after.children_user + after.children_system - before.children_user - before.children_system
+        )
 
 
 def exponent(shapes, axis, decrement=1e-8):
@@ -218,13 +220,18 @@ def test_the_figures_of_merit():
         f"Of all rows of all shapes, {walls} of {n_cells} are held by their L1 ball. "
         f"An episode grows with S to the power {in_S:.2f} (S = 10 to 40, H = 10, A = 4), with A to the power "
         f"{in_A:.2f} (A = 2 to 8, H = S = 5), with H to the power {in_H:.2f} (H = 5 to 20, S = 5, A = 3). "
-        f"A new process has played its first episode after {seconds['start',]:.1f} s of processor time.",
+        f"A new process has played its first episode after {seconds['warm',]:.1f} s of processor time, and "
+        f"after {seconds['cold',]:.0f} s if it has to compile the engine first.",
         "",
     ]
+    print("\nEpisodes as `aggbandit.cost` estimates them, over what was measured:")
+    for shape in SHAPES:
+        estimate = ab.cost.of_reduction(*shape).seconds_compiled
+        print(f"  {shape}: {duration(estimate)}, {estimate / episode[shape][0]:.2f} of it")
     TABLE.write_text("\n".join(lines), encoding="utf-8")
     print("\n" + "\n".join(lines))
     for shape in SMALL:
-        assert seconds["cvxpy", shape] / episode[shape][0] >= 300
+        assert seconds["cvxpy", shape] / episode[shape][0] >= 400
     assert seconds["dense", (5, 10, 3)] / episode[5, 10, 3][0] >= 500
     assert seconds["dense", (10, 10, 4)] / episode[10, 10, 4][0] >= 4000
     assert in_S <= 2.4

@@ -9,7 +9,6 @@ from aggbandit.geometry import (
     OccupancyBarrier,
     OccupancySet,
     Polytope,
-    ThickenedSet,
     known_occupancy_polytope,
     occupancy_coordinates,
     random_polygon,
@@ -24,10 +23,9 @@ from aggbandit.learners.confidence import (
     empirical_dynamics,
 )
 from aggbandit.learners.fixed import FixedPolicy
-from aggbandit.learners.increasing_rates import IncreasingRateOMD, OMDState, scrible
+from aggbandit.learners.increasing_rates import IncreasingRateOMD, scrible
 from aggbandit.learners.leader import FollowTheLeader
 from aggbandit.learners.mirror_descent import mirror_descent
-from aggbandit.learners.optimal_design import g_optimal_design
 from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.learners.protocol import (
     ChecksBeforehand,
@@ -79,7 +77,6 @@ __all__ = [
     "IncreasingRateOMD",
     "LogBarrier",
     "LossSequence",
-    "OMDState",
     "OccupancyBarrier",
     "OccupancySet",
     "OptimisticEXP2",
@@ -87,7 +84,6 @@ __all__ = [
     "Resumable",
     "RunningMean",
     "StepFeedback",
-    "ThickenedSet",
     "TightConfidence",
     "Trajectory",
     "VectorLearner",
@@ -100,7 +96,6 @@ __all__ = [
     "enumerate_trajectories",
     "epochs",
     "from_gymnasium",
-    "g_optimal_design",
     "game",
     "geometry",
     "known_occupancy_polytope",

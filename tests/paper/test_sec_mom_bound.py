@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from enumeration import KINDS, finite_set, lying_about, one_round, warmed_learner
 
-from aggbandit import OptimisticEXP2, g_optimal_design, theory
+from aggbandit import OptimisticEXP2, theory
+from aggbandit.learners import g_optimal_design
 
 
 def moments(kind, seed, gamma=None):

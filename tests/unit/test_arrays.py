@@ -76,7 +76,7 @@ DOORS = {
     "P_hat": (WORLD.mdp.transitions, lambda v: ab.OccupancySet(v, WIDE)),
     "radius": (WIDE, lambda v: ab.OccupancySet(WORLD.mdp.transitions, v)),
     "a table": (WORLD.mdp.occupancy(POLICY), PLAUSIBLE.check),
-    "points": (np.eye(3), ab.g_optimal_design),
+    "points": (np.eye(3), ab.learners.g_optimal_design),
     "losses": (np.eye(3), lambda v: ab.mirror_descent(TRIANGLE, v, np.ones(3))),
     "rates": (np.ones(3), lambda v: ab.mirror_descent(TRIANGLE, np.eye(3), v)),
     "counts": (WORLD.mdp.transitions, lambda v: ab.theory.confidence_radius(v, 10, 0.1)),

@@ -4,7 +4,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from aggbandit import g_optimal_design
+from aggbandit.learners import g_optimal_design
 
 
 def norms(points, weights):

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from aggbandit import DistortedBandit, OptimisticEXP2, g_optimal_design, theory
+from aggbandit import DistortedBandit, OptimisticEXP2, theory
 from aggbandit.game import DrawArm, Undistorted
+from aggbandit.learners import g_optimal_design
 
 POINTS = np.array([[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1.0]])  # rank 3
 RATES = theory.OptimisticRates(0.05, 0.2)

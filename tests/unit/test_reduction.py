@@ -544,7 +544,7 @@ def test_a_step_cannot_be_taken_within_a_step(rng):
         (lambda: ab.OptimisticEXP2(np.eye(3), "x", 1.0), "rounds is 'x'; it must be a number"),
         (lambda: ab.OptimisticEXP2(np.eye(3), 9, 1.0, rates=0.1), r"rates is 0\.1; it must be theory"),
         (lambda: ab.OptimisticEXP2(np.eye(3), 9, 1.0, design=np.ones(3)), "design is of type ndarray"),
-        (lambda: ab.g_optimal_design(np.eye(3), "x"), "tolerance is 'x'; it must be a number"),
+        (lambda: ab.learners.g_optimal_design(np.eye(3), "x"), "tolerance is 'x'; it must be a number"),
         (lambda: ab.mirror_descent(ab.simplex(3), np.ones((2, 3)), [1, 1]), "barrier is of type Polytope"),
     ],
 )
@@ -565,7 +565,7 @@ def test_what_is_no_array_of_numbers_is_named(bad):
     with pytest.raises(ValueError, match=r"policy .* real numbers"):
         ab.FixedPolicy(bad)
     with pytest.raises(ValueError, match=r"points .* real numbers"):
-        ab.g_optimal_design(bad)
+        ab.learners.g_optimal_design(bad)
 
 
 def test_what_does_not_fit_into_memory_is_refused_before_it_is_allocated():

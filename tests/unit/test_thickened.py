@@ -13,7 +13,7 @@ BODY = ab.OccupancySet(ab.empirical_dynamics(COUNTS), ab.TightConfidence().radiu
 
 @pytest.fixture(params=[0.1, 1e-3, 1e-6])
 def thick(request):
-    return ab.ThickenedSet(BODY, request.param)
+    return ab.geometry.ThickenedSet(BODY, request.param)
 
 
 def test_it_is_full_dimensional_and_contains_the_set(thick, rng):
@@ -58,7 +58,7 @@ def test_algorithm_2_runs_on_it_and_the_game_keeps_its_rules(thick, rng):
 def test_the_displacement_is_bounded_and_not_by_much(rng):
     """At vertices of the thickened set in random directions: within S delta H (H + 1)/2, and up to a third of
     it."""
-    thick = ab.ThickenedSet(BODY, 0.01)
+    thick = ab.geometry.ThickenedSet(BODY, 0.01)
     largest = 0.0
     for _ in range(60):
         y = np.maximum(thick.polytope.minimize(rng.standard_normal(12)), 0)
@@ -75,8 +75,8 @@ def test_it_costs_dimension(thick):
 
 def test_bad_input_is_named():
     with pytest.raises(ValueError, match="delta is 0; it must lie strictly between 0 and 1"):
-        ab.ThickenedSet(BODY, 0)
-    thick = ab.ThickenedSet(BODY, 0.1)
+        ab.geometry.ThickenedSet(BODY, 0)
+    thick = ab.geometry.ThickenedSet(BODY, 0.1)
     with pytest.raises(ValueError, match=r"table has shape \(2, 2\)"):
         thick.vector(np.ones((2, 2)))
     with pytest.raises(ValueError, match=r"vector has shape \(3,\)"):

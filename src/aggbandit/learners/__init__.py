@@ -5,14 +5,17 @@ beside it.
 """
 
 from aggbandit.learners.in_use import LearnerInUse
+from aggbandit.learners.increasing_rates import OMDState
 from aggbandit.learners.leader import losses_against_the_leader
 from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun
-from aggbandit.learners.optimal_design import OptimalDesign
+from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
 
 __all__ = [
     "LearnerInUse",
     "MirrorDescentBound",
     "MirrorDescentRun",
+    "OMDState",
     "OptimalDesign",
+    "g_optimal_design",
     "losses_against_the_leader",
 ]

@@ -61,7 +61,7 @@ def g_optimal_design(points: FloatArray, tolerance: float = 0.01) -> OptimalDesi
     Example:
         >>> import numpy as np
         >>> import aggbandit as ab
-        >>> design = ab.g_optimal_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
+        >>> design = ab.learners.g_optimal_design(np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]]))
         >>> design.rank, design.weights.round(2).tolist()
         (2, [0.5, 0.5, 0.0])
     """

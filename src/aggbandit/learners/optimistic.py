@@ -100,7 +100,7 @@ class OptimisticEXP2:
         ):
             check_number(name, value)
         if design is not None:
-            check_kind("design", design, OptimalDesign, "ab.g_optimal_design(points)")
+            check_kind("design", design, OptimalDesign, "ab.learners.g_optimal_design(points)")
         if rates is not None:
             check_kind("rates", rates, tuple, "theory.OptimisticRates(eta, gamma)")
         self.design = g_optimal_design(points) if design is None else design

@@ -44,11 +44,14 @@ LINT = {
     "types (mypy)": ["mypy", "--no-error-summary"],
 }
 # A step of pytest: its folders, or the chapters, and its options. Every folder of tests/ is in some step.
+EXAMPLES = {"examples in docstrings": (["../src/aggbandit"], ["--doctest-modules"])}
 QUICK = {
     "units and properties": (["unit", "property"], PARALLEL),
+    **EXAMPLES,
 }
 ALL = {
     "units, properties, paper": (["unit", "property", "paper"], [*PARALLEL, *COVERAGE]),
+    **EXAMPLES,
     "project": (["project"], []),
     "chapters, by nbval": (CHAPTERS, NBVAL),
     "chapters, run again": (["notebooks"], []),

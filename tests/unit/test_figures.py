@@ -1,4 +1,4 @@
-"""Figures: frames, links and words of a moving one; the house's colours; the same bytes every time."""
+"""Figures: frames, links and words of a moving one; the house's colors; the same bytes every time."""
 
 from __future__ import annotations
 
@@ -376,7 +376,7 @@ def test_a_picture_without_words_is_refused(missing):
         figures.picture("<svg></svg>", **({"caption": "c", "alt": "a"} | {missing: ""}))
 
 
-# -------------------------------------------------------------------------------------------- house colours
+# -------------------------------------------------------------------------------------------- house colors
 
 
 def luminance(color):
@@ -386,15 +386,15 @@ def luminance(color):
 
 
 @pytest.mark.parametrize("name", [*QUANTITIES, "FAINT", "PAPER"])
-def test_house_colours_survive_rounding(name):
+def test_house_colors_survive_rounding(name):
     channels = 255 * np.array(mpl_colors.to_rgb(getattr(figures, name)))
     assert np.all(np.round(channels).astype(int) % 17 == 0)
 
 
-def test_a_drawn_colour_is_the_house_colour():
+def test_a_drawn_color_is_the_house_color():
     html = figures.picture(bar(1.0), caption=CAPTION, alt="A bar.").html
-    colour = np.round(255 * np.array(mpl_colors.to_rgb(figures.LEARNER))).astype(int)
-    assert (pixels(html) == colour).all(axis=-1).mean() > 0.3
+    color = np.round(255 * np.array(mpl_colors.to_rgb(figures.LEARNER))).astype(int)
+    assert (pixels(html) == color).all(axis=-1).mean() > 0.3
 
 
 @pytest.mark.parametrize("name", [name for name in QUANTITIES if name != "REGION"])

@@ -84,7 +84,7 @@ def test_the_plane_cuts_the_cube_in_a_point_a_triangle_or_a_hexagon(total: float
 
 
 def test_the_corners_go_around() -> None:
-    """Neighbours in the list share a face of the cube, so that the polygon does not cross itself."""
+    """Neighbors in the list share a face of the cube, so that the polygon does not cross itself."""
     corners = ch01.plane_in_cube(1.5)
     for p, q in zip(corners, np.roll(corners, 1, axis=0), strict=True):
         assert ((p == q) & np.isin(p, (0.0, 1.0))).any()

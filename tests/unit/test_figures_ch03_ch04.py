@@ -11,7 +11,7 @@ CORNER = np.array([6.0, 0.0])
 
 
 def the_line(ax, color):
-    """The longest line of a colour."""
+    """The longest line of a color."""
     return max(
         (line for line in ax.lines if line.get_color() == color), key=lambda line: len(line.get_xdata())
     )

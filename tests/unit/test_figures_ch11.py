@@ -34,7 +34,7 @@ def test_the_hessian_is_that_of_the_lifted_barrier():
     np.testing.assert_allclose(ch11.lifted_hessian(*point, rho), columns, rtol=1e-3)
 
 
-def test_the_shadow_stays_inside_and_is_that_of_the_minimised_barrier_at_its_lowest():
+def test_the_shadow_stays_inside_and_is_that_of_the_minimized_barrier_at_its_lowest():
     for r in (0.0, 0.4, 0.9):
         for t in np.linspace(r + 0.01, 0.99, 7):
             hessian = ch11.lifted_hessian(r, t, 1.0)

@@ -147,7 +147,7 @@ def explorable(
         >>> figures.explorable(draw, p=[0, 0.5, 1], caption="A bar of length $p$.", alt="A bar, {p} long.")
         Explorable: A bar of length $p$.
     """
-    parameters = {name: _labelled(name, options) for name, options in values.items()}
+    parameters = {name: _labeled(name, options) for name, options in values.items()}
     _check(parameters)
     live = _is_live()
     if not live:
@@ -219,7 +219,7 @@ def explorable(
     return result
 
 
-def _labelled(name: str, options: Values) -> dict[Any, str]:
+def _labeled(name: str, options: Values) -> dict[Any, str]:
     """The values of a parameter, each with what is written for it; refuses two that are equal or look it."""
     if isinstance(options, str) or not isinstance(options, Iterable):
         raise ValueError(f"{name}={options!r} is not a list of values")

@@ -1,12 +1,12 @@
-"""The house style: one look, one colour and one meaning for each quantity, in every chapter.
+"""The house style: one look, one color and one meaning for each quantity, in every chapter.
 
 Pictures are drawn dark on white. In the dark theme the page turns lightness around and keeps hue
 (``invert`` and ``hue-rotate`` in ``book.css``), so blue stays blue and one picture serves both themes.
-Every colour here has channels that are multiples of 17 (``#0077BB`` is ``#07B``): frames are rounded to that
-grid before they are compressed, and the house colours survive it exactly.
+Every color here has channels that are multiples of 17 (``#0077BB`` is ``#07B``): frames are rounded to that
+grid before they are compressed, and the house colors survive it exactly.
 
 ========== ============ =====================================================================
-name       colour       means, in every figure of the book
+name       color       means, in every figure of the book
 ========== ============ =====================================================================
 INK        near black   the world as it is: true dynamics, axes, a trajectory that happened
 LEARNER    blue         what the learner plays: its policy, its iterate x, its regret
@@ -15,13 +15,13 @@ LOSS       orange       losses, totals on the meter
 ESTIMATE   magenta      anything estimated: estimated losses, empirical dynamics
 REGION     sky blue     a region of what is plausible or safe: Dikin ellipsoid, confidence set (a fill)
 WALL       red          a constraint: the edge of the set, what may not be crossed
-BASELINE   grey         another algorithm, a reference line, the average
+BASELINE   gray         another algorithm, a reference line, the average
 BOUND      purple       a theorem's upper bound
 ========== ============ =====================================================================
 
-The colours stay apart under the common kinds of colour blindness (after Paul Tol's *vibrant* scheme), and
-colour is never alone: give lines a label, a dash (`DASHES`) or a marker (`MARKERS`) too.
-States, actions and steps have no colour: write their names.
+The colors stay apart under the common kinds of color blindness (after Paul Tol's *vibrant* scheme), and
+color is never alone: give lines a label, a dash (`DASHES`) or a marker (`MARKERS`) too.
+States, actions and steps have no color: write their names.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ LOSS_CMAP = LinearSegmentedColormap.from_list("aggbandit_loss", [PAPER, "#FFCC99
 SIGNED_CMAP = LinearSegmentedColormap.from_list(
     "aggbandit_signed", ["#004488", "#77BBDD", PAPER, "#FFAA77", "#AA3300"]
 )
-"""Blue through white to orange: signed quantities, centred at zero by the caller."""
+"""Blue through white to orange: signed quantities, centered at zero by the caller."""
 
 STYLE: Any = {
     "figure.figsize": (WIDTH, 3.4),

@@ -153,8 +153,8 @@ def hedge(weights: FloatArray, regret: FloatArray, bound: float) -> Figure:
         )
         widest = int(np.argmax(share))
         if share[widest] > 0.12:
-            colour = INK if i < weights.shape[1] - 1 else PAPER
-            left.text(widest + 5, middle[widest], f"{i + 1}", ha="center", va="center", color=colour)
+            color = INK if i < weights.shape[1] - 1 else PAPER
+            left.text(widest + 5, middle[widest], f"{i + 1}", ha="center", va="center", color=color)
     left.set(xlim=(1, len(rounds)), ylim=(0, 1), xlabel="round", title="weights")
     right.plot(rounds, regret, color=LEARNER)
     right.axhline(bound, color=BOUND, ls="--")

@@ -354,7 +354,7 @@ def consistent_picture(
 
 
 def regret_curves(curves: Mapping[str, tuple[FloatArray, str]]) -> Figure:
-    """Regret over nights, curves named at their right ends: label to (values, colour)."""
+    """Regret over nights, curves named at their right ends: label to (values, color)."""
     fig: Figure
     fig, ax = axes(height=3.0)
     _curves(ax, curves)
@@ -365,12 +365,12 @@ def regret_curves(curves: Mapping[str, tuple[FloatArray, str]]) -> Figure:
 def two_standards(played: Mapping[str, tuple[History, str]]) -> Figure:
     """What learners pay more than a standard: nothing at all (left) and the best fixed policy (right).
 
-    played: label to (history, colour). The best policy of each night is supposed to pay nothing.
+    played: label to (history, color). The best policy of each night is supposed to pay nothing.
     """
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.2)
-    _curves(left, {name: (np.cumsum(run.expected_loss), colour) for name, (run, colour) in played.items()})
-    _curves(right, {name: (run.regret(), colour) for name, (run, colour) in played.items()})
+    _curves(left, {name: (np.cumsum(run.expected_loss), color) for name, (run, color) in played.items()})
+    _curves(right, {name: (run.regret(), color) for name, (run, color) in played.items()})
     left.set_title("behind the best\nof each night")
     right.set_title("behind the best\nfixed policy: regret")
     return fig
@@ -379,14 +379,14 @@ def two_standards(played: Mapping[str, tuple[History, str]]) -> Figure:
 def _curves(ax: Any, curves: Mapping[str, tuple[FloatArray, str]]) -> None:
     """Curves over nights, each with its name at its right end, the names kept apart."""
     longest = max(len(values) for values, _ in curves.values())
-    for i, (values, colour) in enumerate(curves.values()):
-        ax.plot(np.arange(1, len(values) + 1), values, color=colour, ls=DASHES[i % len(DASHES)])
+    for i, (values, color) in enumerate(curves.values()):
+        ax.plot(np.arange(1, len(values) + 1), values, color=color, ls=DASHES[i % len(DASHES)])
     ax.plot([0, longest], [0, 0], color=FAINT, lw=1, zorder=0)
     low, high = ax.get_ylim()
     height = -np.inf
-    for name, (values, colour) in sorted(curves.items(), key=lambda item: float(item[1][0][-1])):
+    for name, (values, color) in sorted(curves.items(), key=lambda item: float(item[1][0][-1])):
         height = max(values[-1], height + 0.1 * (high - low))
-        ax.text(longest * 1.03, height, name, color=colour, va="center")
+        ax.text(longest * 1.03, height, name, color=color, va="center")
     ax.set(xlim=(0, longest * 1.42), xlabel="night")
     ax.set_xticks(np.linspace(0, longest, 3))
     ax.spines["bottom"].set_bounds(0, longest)
@@ -404,7 +404,7 @@ def hindsight_fan(shares: FloatArray, lines: FloatArray) -> Figure:
     ax.plot(shares, envelope, color=BEST, lw=2.8)
     ax.plot(shares[[0, -1]], envelope[[0, -1]], color=BASELINE, ls="--")
     middle = len(shares) // 2
-    for y, text, colour, dy in (
+    for y, text, color, dy in (
         (envelope[middle], "best fixed policy in hindsight", BEST, 9),
         ((envelope[0] + envelope[-1]) / 2, "best policy of each night", BASELINE, -13),
     ):
@@ -415,7 +415,7 @@ def hindsight_fan(shares: FloatArray, lines: FloatArray) -> Figure:
             textcoords="offset points",
             ha="center",
             va="center",
-            color=colour,
+            color=color,
             weight="bold",
             bbox={"boxstyle": "round,pad=0.15", "fc": PAPER, "ec": "none", "alpha": 0.85},
         )

@@ -36,7 +36,7 @@ from aggbandit.worlds import World
 __all__ = ["flow", "lake", "mixing", "shadow"]
 
 
-# The flow: an SVG string, which stays sharp and takes the theme's colours
+# The flow: an SVG string, which stays sharp and takes the theme's colors
 
 _WIDTH, _HEIGHT = 640, 392
 _LEFT, _STEP = 112, 166  # where the first bar stands, and the distance between bars
@@ -129,14 +129,14 @@ def _words(
     along: float,
     down: float,
     text: str,
-    colour: str = "currentColor",
+    color: str = "currentColor",
     anchor: str = "middle",
     *,
     size: int = 18,
     weight: int = 400,
 ) -> str:
     return (
-        f'<text x="{_number(along)}" y="{_number(down)}" fill="{colour}" text-anchor="{anchor}" '
+        f'<text x="{_number(along)}" y="{_number(down)}" fill="{color}" text-anchor="{anchor}" '
         f'font-size="{size}" font-weight="{weight}">{escape(text)}</text>'
     )
 
@@ -301,29 +301,29 @@ def mixing(
     fig, ax = axes(height=4.0)
     _polygon(ax, corners, names)
     half = len(chord) // 2
-    for line, colour, marker, dash in (
+    for line, color, marker, dash in (
         (chord, LEARNER, MARKERS[0], "-"),
         (curve, BASELINE, MARKERS[1], "--"),
     ):
-        ax.plot(*line.T, color=colour, lw=2.6, ls=dash, zorder=3)
-        ax.plot(*line[half], marker, color=colour, ms=10, mec=PAPER, mew=1.4, zorder=5)
+        ax.plot(*line.T, color=color, lw=2.6, ls=dash, zorder=3)
+        ax.plot(*line[half], marker, color=color, ms=10, mec=PAPER, mew=1.4, zorder=5)
     for point in (chord[0], chord[-1]):
         ax.plot(*point, MARKERS[0], color=INK, ms=8, mec=PAPER, mew=1.2, zorder=5)
-    for point, text, colour in (
+    for point, text, color in (
         (chord[0], ends[0], INK),
         (chord[-1], ends[1], INK),
         (chord[half], "average of the\noccupancies", LEARNER),
         (curve[half], "average of the\npolicies", BASELINE),
     ):
-        right = text != ends[1] and colour != LEARNER
+        right = text != ends[1] and color != LEARNER
         ax.annotate(
             text,
             point,
-            xytext=(10 if right else -10, 6 if colour == INK else 0),
+            xytext=(10 if right else -10, 6 if color == INK else 0),
             textcoords="offset points",
             ha="left" if right else "right",
             va="center",
-            color=colour,
+            color=color,
             fontsize=10.5,
             weight="bold",
             bbox={"boxstyle": "round,pad=0.12", "fc": PAPER, "ec": "none", "alpha": 0.8},

@@ -95,7 +95,7 @@ def landscape(body: Polytope, points: FloatArray, length: float = 0.5) -> Figure
     ax.contour(x, y, values, levels=levels, colors=BASELINE, linewidths=1, linestyles="-")
     _polygon(ax, body)
     ax.plot(*center, "s", color=INK, ms=7)
-    ax.annotate("centre", center, xytext=(7, -6), textcoords="offset points", color=INK, va="center")
+    ax.annotate("center", center, xytext=(7, -6), textcoords="offset points", color=INK, va="center")
     for point in points:
         push = -barrier.gradient(point)
         shapes.arrow(ax, point, point + length * push / np.linalg.norm(push), LEARNER)
@@ -277,7 +277,7 @@ def straying(
 ) -> Figure:
     """What policies the Dikin ellipsoid holds, and what they pay.
 
-    `ranges` gives for each decision point the probability of turning at the centre, and the least and
+    `ranges` gives for each decision point the probability of turning at the center, and the least and
     the largest in the ellipsoid; `total` the same of the expected total; `extremes` the expected totals
     of the best and the worst of all policies.
     """
@@ -291,7 +291,7 @@ def straying(
     top.set(xlim=(-0.02, 1.02), ylim=(-len(ranges) + 0.4, 0.6), xlabel="probability of turning there")
     top.tick_params(axis="y", length=0)
     center, least, largest = total
-    _interval(bottom, 0, center, least, largest, colour=LOSS)
+    _interval(bottom, 0, center, least, largest, color=LOSS)
     for value in extremes:
         bottom.axvline(value, color=BASELINE, ls="--", lw=1.4)
     margin = 0.03 * (extremes[1] - extremes[0])
@@ -302,7 +302,7 @@ def straying(
     return fig
 
 
-def _interval(ax: Any, y: int, at: float, low: float, high: float, colour: str = LEARNER) -> None:
+def _interval(ax: Any, y: int, at: float, low: float, high: float, color: str = LEARNER) -> None:
     ax.axhline(y, color=FAINT, lw=1, zorder=0)
     ax.barh(y, high - low, left=low, height=0.5, color=REGION, alpha=0.6)
-    ax.plot(at, y, "o", ms=7, color=colour, mec=PAPER, zorder=4)
+    ax.plot(at, y, "o", ms=7, color=color, mec=PAPER, zorder=4)

@@ -98,14 +98,14 @@ def every_policy(truth: FloatArray, estimate: FloatArray, played: float, chosen:
     ax.plot([low, high], [low, high], color=BASELINE, ls="--", lw=1.3)
     ax.plot(truth, np.clip(estimate, 0.02, 3.13), "s", color=ESTIMATE, ms=5, alpha=0.55, mec="none")
     best = int(truth.argmin())
-    for index, marker, colour, size in ((chosen, "o", INK, 12), (best, "*", BEST, 14)):
+    for index, marker, color, size in ((chosen, "o", INK, 12), (best, "*", BEST, 14)):
         ax.plot(
             truth[index],
             np.clip(estimate[index], 0.02, 3.13),
             marker,
             ms=size,
-            mfc="none" if marker == "o" else colour,
-            mec=colour,
+            mfc="none" if marker == "o" else color,
+            mec=color,
             mew=1.8 if marker == "o" else 1,
             zorder=5,
         )
@@ -134,7 +134,7 @@ def two_paths(shares: FloatArray, by_policy: FloatArray, by_occupancy: FloatArra
     return fig
 
 
-def _label(ax: Any, x: float, y: float, text: str, colour: str, above: float) -> None:
+def _label(ax: Any, x: float, y: float, text: str, color: str, above: float) -> None:
     ax.annotate(
-        text, (x, y), xytext=(0, above), textcoords="offset points", color=colour, ha="center", weight="bold"
+        text, (x, y), xytext=(0, above), textcoords="offset points", color=color, ha="center", weight="bold"
     )

@@ -116,12 +116,12 @@ def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int)
         (entropy, BASELINE, "--", "s", "entropy"),
         (barrier, LEARNER, "-", "o", "barrier"),
     )
-    for path, colour, dash, marker, name in looks:
-        left.plot(*(path[:shown] @ shapes.TRIANGLE).T, color=colour, ls=dash, lw=1.8)
-        left.plot(*(path[shown - 1] @ shapes.TRIANGLE), marker, color=colour, ms=7, zorder=5)
+    for path, color, dash, marker, name in looks:
+        left.plot(*(path[:shown] @ shapes.TRIANGLE).T, color=color, ls=dash, lw=1.8)
+        left.plot(*(path[shown - 1] @ shapes.TRIANGLE), marker, color=color, ms=7, zorder=5)
         least = path.min(axis=1)
-        right.semilogy(rounds[:shown], least[:shown], color=colour, ls=dash, label=name)
-        right.plot(shown, least[shown - 1], marker, color=colour, ms=7, clip_on=False, zorder=5)
+        right.semilogy(rounds[:shown], least[:shown], color=color, ls=dash, label=name)
+        right.plot(shown, least[shown - 1], marker, color=color, ms=7, clip_on=False, zorder=5)
     right.axvline(change, color=LOSS, lw=1.2, ls=":")
     right.text(change + 1, 1.1, "losses change", color=LOSS, fontsize=10, va="top")
     right.set(xlim=(0, len(barrier)), ylim=(1e-9, 1.5), xlabel="round $t$", ylabel="smallest probability")
@@ -194,16 +194,16 @@ def ledger(bounds: Mapping[str, MirrorDescentBound], regrets: Mapping[str, float
     """
     fig: Figure
     fig, ax = axes(height=0.75 + 0.62 * len(bounds))
-    colours = {"start": "#AA88CC", "movement": BOUND, "credit": BEST}
+    colors = {"start": "#AA88CC", "movement": BOUND, "credit": BEST}
     for i, (name, bound) in enumerate(bounds.items()):
         left = 0.0
-        parts = [(bound.first, colours["start"], ""), (bound.last, colours["movement"], "")]
+        parts = [(bound.first, colors["start"], ""), (bound.last, colors["movement"], "")]
         parts += [(bound.middle, "#DDBBDD", "////")] if bound.middle > 0 else []
-        for value, colour, hatch in parts:
-            ax.barh(-i, value, left=left, height=0.5, color=colour, hatch=hatch, ec="white")
+        for value, color, hatch in parts:
+            ax.barh(-i, value, left=left, height=0.5, color=color, hatch=hatch, ec="white")
             left += value
         if bound.middle < 0:
-            ax.barh(-i, bound.middle, left=left, height=0.5, fc="white", ec=colours["credit"], hatch="////")
+            ax.barh(-i, bound.middle, left=left, height=0.5, fc="white", ec=colors["credit"], hatch="////")
         ax.plot([bound.total] * 2, [-i - 0.36, -i + 0.36], color=INK, lw=3, solid_capstyle="butt")
         ax.plot(regrets[name], -i, "o", color=LEARNER, ms=9, mec="white", zorder=5)
     ax.set_yticks([-i for i in range(len(bounds))], list(bounds))

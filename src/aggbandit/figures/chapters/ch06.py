@@ -59,10 +59,10 @@ def one_round(
         (z, "D", INK, "$z_t$", (9, 0)),
         (z_hat, "*", INK, "$\\hat z_t$", (10, 2)),
     )
-    for point, marker, colour, name, shift in marks:
+    for point, marker, color, name, shift in marks:
         size = 13 if marker == "*" else 7
-        ax.plot(*_flat(point), marker, color=colour, ms=size, zorder=7)
-        ax.annotate(name, _flat(point), xytext=shift, textcoords="offset points", color=colour, fontsize=14)
+        ax.plot(*_flat(point), marker, color=color, ms=size, zorder=7)
+        ax.annotate(name, _flat(point), xytext=shift, textcoords="offset points", color=color, fontsize=14)
     return fig
 
 
@@ -106,11 +106,11 @@ def regret_curves(curves: Mapping[str, FloatArray]) -> Figure:
     """Regret against rounds, one line a name: the mean of the rows of each of the `curves` (seeds, T)."""
     fig: Figure
     fig, ax = axes(height=3.2)
-    colours: Sequence[str] = (LEARNER, BASELINE, LOSS, INK, ESTIMATE)
-    for (name, rows), colour, dash in zip(curves.items(), colours, DASHES, strict=True):
+    colors: Sequence[str] = (LEARNER, BASELINE, LOSS, INK, ESTIMATE)
+    for (name, rows), color, dash in zip(curves.items(), colors, DASHES, strict=True):
         mean = rows.mean(axis=0)
         rounds = np.arange(1, mean.size + 1)
-        ax.plot(rounds[9::10], mean[9::10], color=colour, ls=dash, label=name)
+        ax.plot(rounds[9::10], mean[9::10], color=color, ls=dash, label=name)
     ax.axhline(0, color=FAINT, lw=1, zorder=0)
     ax.set(xlim=(0, mean.size), xlabel="round $t$", ylabel="regret so far")
     ax.legend(loc="upper left", fontsize=10.5, handlelength=2.6)

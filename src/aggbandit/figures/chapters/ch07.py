@@ -98,9 +98,9 @@ def _frame(ax: Any) -> None:
     ax.axis("off")
 
 
-def _outline(ax: Any, points: FloatArray, colour: str) -> None:
-    ax.plot(*_plane(shapes.closed(points)), color=colour, lw=1.4, zorder=3)
-    ax.plot(*_plane(points), "o", color=colour, ms=5, zorder=4)
+def _outline(ax: Any, points: FloatArray, color: str) -> None:
+    ax.plot(*_plane(shapes.closed(points)), color=color, lw=1.4, zorder=3)
+    ax.plot(*_plane(points), "o", color=color, ms=5, zorder=4)
 
 
 def how_wrong(truth: FloatArray, low: FloatArray, high: FloatArray, allowed: FloatArray) -> Figure:
@@ -263,9 +263,9 @@ def hidden_street(
     for ax, curves, label in zip(
         panels, (chances, regrets), ("probability of street 1", "regret"), strict=True
     ):
-        for (name, curve), colour, dash in zip(curves.items(), (BASELINE, LEARNER), ("--", "-"), strict=True):
+        for (name, curve), color, dash in zip(curves.items(), (BASELINE, LEARNER), ("--", "-"), strict=True):
             at = np.unique(np.linspace(0, len(curve) - 1, 300).astype(int))
-            ax.plot(at + 1, curve[at], color=colour, ls=dash, label=name)
+            ax.plot(at + 1, curve[at], color=color, ls=dash, label=name)
         ax.axvline(switch, color=INK, lw=1, ls=":")
         ax.set(xlabel="round", title=label, xlim=(0, len(curve)))
     panels[0].set(ylim=(0, 1))

@@ -107,7 +107,7 @@ def slow_motion(
 ) -> Figure:
     """One moment of a freezing game on two arms: where the learner stands, tries, and is moved to.
 
-    `path` (T + 1,) is the probability of arm 1 at each centre, from x_1; `rate` (T,) is eta_t/eta_0. `round`
+    `path` (T + 1,) is the probability of arm 1 at each center, from x_1; `rate` (T,) is eta_t/eta_0. `round`
     t is the moment, `side` +1 or -1 the direction tried, `moved` how far the hand is taken back at most.
     `phases`: the round of the change, the last frozen round, T.
     """

@@ -78,7 +78,7 @@ def outline(body: OccupancySet, tables: Sequence[FloatArray], directions: int = 
 def ellipse(
     barrier: OccupancyBarrier, x: FloatArray, tables: Sequence[FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """The shadow of the Dikin ellipsoid at x in the plane of two expected totals: its centre (2,), its edge.
+    """The shadow of the Dikin ellipsoid at x in the plane of two expected totals: its center (2,), its edge.
 
     `barrier` of the set, `x` (H, S, A, S) the point, `tables` the two loss tables. For directions c of the
     plane the half-width is the dual norm of c, so the shadow is the ellipse of their inner products.

@@ -36,7 +36,7 @@ def shadow(r: float, t: float, rho: float = 1.0) -> Figure:
     """The triangle |r| <= t <= rho with the Dikin ellipse at (`r`, `t`), its shadow and its section.
 
     Below the triangle, on the axis of r: the shadow, the section at height t, and the Dikin interval of the
-    barrier whose t is minimised out. `rho` is the height of the triangle.
+    barrier whose t is minimized out. `rho` is the height of the triangle.
     """
     fig: Figure
     fig, ax = axes(height=3.9)
@@ -55,7 +55,7 @@ def shadow(r: float, t: float, rho: float = 1.0) -> Figure:
     bars = (
         (-0.13, math.sqrt(np.linalg.inv(hessian)[0, 0]), "shadow", LEARNER),
         (-0.27, section, "section", BASELINE),
-        (-0.41, math.sqrt(np.linalg.inv(lifted_hessian(r, lowest(r, rho), rho))[0, 0]), "minimised", INK),
+        (-0.41, math.sqrt(np.linalg.inv(lifted_hessian(r, lowest(r, rho), rho))[0, 0]), "minimized", INK),
     )
     for low, width, name, color in bars:
         ax.plot([r - width, r + width], [low, low], color=color, lw=5, solid_capstyle="butt")
@@ -120,7 +120,7 @@ def matrices(parts: Mapping[str, FloatArray]) -> Figure:
 
 
 def costs(count: Callable[[int], Mapping[str, float]], mark: int = 20) -> Figure:
-    """Multiplications of one factorisation against the number of states, one curve a way to do it.
+    """Multiplications of one factorization against the number of states, one curve a way to do it.
 
     `count` takes S and returns a number for each way, the dearest first; `mark` is the S that is singled out.
     """

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-# Derandomised: the same examples on every run, so that a red run can be repeated.
+# Derandomized: the same examples on every run, so that a red run can be repeated.
 settings.register_profile("reproducible", derandomize=True, deadline=None, max_examples=60)
 settings.load_profile("reproducible")
 

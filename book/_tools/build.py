@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = ROOT / "_build"
 LOG = BUILD / "book.log"
 SITE = BUILD / "html"
-COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+COLOR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def main() -> int:
@@ -69,7 +69,7 @@ def build(scratch: Path) -> tuple[bool, str]:
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
     whole = done.returncode == 0 and (scratch / "_build" / "html" / "index.html").is_file()
-    return whole, COLOUR.sub("", done.stdout)
+    return whole, COLOR.sub("", done.stdout)
 
 
 def first_complaint(log: str) -> str:

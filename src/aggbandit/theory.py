@@ -48,13 +48,13 @@ def bregman_from_distance(local_distance: float) -> float:
 
 
 def bregman_from_center(theta: float, gamma: float) -> float:
-    """The divergence from the centre of a point pulled towards it: B_R(y, x_1) <= theta log(1/gamma).
+    """The divergence from the center of a point pulled toward it: B_R(y, x_1) <= theta log(1/gamma).
 
     y = (1 - ``gamma``) x + ``gamma`` x_1 with x in the set; ``theta`` is the barrier parameter. Raises
     ``ValueError`` unless 0 < gamma <= 1 and theta >= 0. Source: Lemma boundbregfromx1.
     """
     if not 0 < gamma <= 1:
-        raise ValueError(f"gamma = {gamma}; a pull towards the centre needs 0 < gamma <= 1")
+        raise ValueError(f"gamma = {gamma}; a pull toward the center needs 0 < gamma <= 1")
     _nonnegative("theta", theta)
     return theta * math.log(1 / gamma)
 

@@ -36,7 +36,7 @@ work: dict[tuple[object, ...], tuple[float, float, int, int]] = {}
 
 
 def steady_state(shape, decrement):
-    """A learner that has counted a lot and has left the centre, ready to play."""
+    """A learner that has counted a lot and has left the center, ready to play."""
     H, S, A = shape
     K = 10**6
     rng = np.random.default_rng(0)
@@ -98,7 +98,7 @@ def flow_equations(barrier, n_cells, n_states):
 
 @pytest.mark.parametrize("shape", SMALL, ids=str)
 def test_a_mirror_step_by_cvxpy_and_clarabel(benchmark, shape):
-    """The same minimisation over the same set, its problem compiled once and solved again with new
+    """The same minimization over the same set, its problem compiled once and solved again with new
     numbers."""
     body = steady_state(shape, 1e-8).learner.epoch.body
     barrier = ab.OccupancyBarrier(body)
@@ -129,7 +129,7 @@ def test_a_mirror_step_by_cvxpy_and_clarabel(benchmark, shape):
 
 
 @pytest.mark.parametrize("shape", MEDIUM[1:], ids=str)
-def test_one_factorisation_of_the_reduced_hessian_in_dense_numpy(benchmark, shape):
+def test_one_factorization_of_the_reduced_hessian_in_dense_numpy(benchmark, shape):
     """W'HW and its Cholesky factor, W an orthonormal basis of the slice: what every Newton step costs without
     structure."""
     body = steady_state(shape, 1e-8).learner.epoch.body

@@ -1,7 +1,7 @@
 """Compare two runs of a chapter: text exactly, pictures pixel by pixel within a tolerance.
 
 Processors differ in the last digits of floating-point results, which can move the edge of a drawn line by a
-fraction of a pixel. Two pictures are the same when, on the scale 0..255 of a colour channel,
+fraction of a pixel. Two pictures are the same when, on the scale 0..255 of a color channel,
 
 - they have the same size,
 - they differ by at most MEAN_DIFFERENCE on average, and
@@ -91,7 +91,7 @@ def pictures(old: str, new: str) -> Iterator[str]:
 
 
 def pixels(picture: str) -> np.ndarray:
-    """The picture's colours over white, shape (height, width, 4) with the opacity last."""
+    """The picture's colors over white, shape (height, width, 4) with the opacity last."""
     with Image.open(io.BytesIO(base64.b64decode(picture))) as image:
         rgba = np.asarray(image.convert("RGBA"), dtype=float)
     opacity = rgba[..., 3:] / 255

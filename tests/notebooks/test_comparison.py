@@ -48,7 +48,7 @@ def test_equal_chapters_have_no_differences() -> None:
     assert differences(chapter(), chapter()) == []
 
 
-def test_a_shift_of_one_grey_level_in_some_pixels_passes() -> None:
+def test_a_shift_of_one_gray_level_in_some_pixels_passes() -> None:
     nudged = blank()
     nudged[::3] += 1
     assert differences(chapter(picture=blank()), chapter(picture=nudged)) == []

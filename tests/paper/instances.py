@@ -32,7 +32,7 @@ def bodies(rng):
 
 
 def points(barrier, rng, count):
-    """Points on the way from the centre to random boundary points, some of them very near the end."""
+    """Points on the way from the center to random boundary points, some of them very near the end."""
     center, body = barrier.analytic_center(), barrier.body
     found = []
     for _ in range(count):

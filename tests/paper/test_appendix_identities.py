@@ -98,7 +98,7 @@ def test_the_full_dual_norm_of_the_estimate(instance):
     assert np.sqrt(other @ np.linalg.solve(H, other)) > 1.001
 
 
-def test_off_the_slice_the_barrier_has_no_minimiser(instance):
+def test_off_the_slice_the_barrier_has_no_minimizer(instance):
     """The inequalities describe a cone: R(cx) = R(x) - theta log c falls without end."""
     _, barrier, x, *_ = instance
     for c in (0.5, 2.0, 1e3):
@@ -117,7 +117,7 @@ def test_the_l1_constraint_is_exponentially_many_inequalities_without_lifting(rn
 
 
 def test_the_ellipsoid_is_the_shadow_of_the_lifted_one(rng):
-    """Minimising t out shrinks no direction of x: {v : v'H v <= 1} = {v : some w has (v,w)'F''(v,w) <= 1}."""
+    """Minimizing t out shrinks no direction of x: {v : v'H v <= 1} = {v : some w has (v,w)'F''(v,w) <= 1}."""
     P_hat, radius = np.array([0.5, 0.3, 0.2]), 0.5
     x = 0.4 * np.array([0.45, 0.33, 0.22])
     body = ab.OccupancySet(np.tile(P_hat, (1, 3, 1, 1)), np.full((1, 3, 1), radius))
@@ -132,14 +132,14 @@ def test_the_ellipsoid_is_the_shadow_of_the_lifted_one(rng):
     t = sigma + np.hypot(sigma, r)
     slack = A @ np.concatenate([x, t])
     full = A.T @ (A / slack[:, None] ** 2)
-    np.testing.assert_allclose((A.T @ (1 / slack))[3:], 0, atol=1e-8)  # t is the minimiser
+    np.testing.assert_allclose((A.T @ (1 / slack))[3:], 0, atol=1e-8)  # t is the minimizer
     for v in rng.standard_normal((20, 3)):
         w = -np.linalg.solve(full[3:, 3:], full[3:, :3] @ v)
         both = np.concatenate([v, w])
         assert v @ H @ v == pytest.approx(both @ full @ both, rel=1e-8)
 
 
-def test_a_vacuous_constraint_would_still_move_the_centre():
+def test_a_vacuous_constraint_would_still_move_the_center():
     """Kept with a radius that excludes nothing, a wall changes the barrier: it must be left out, and is."""
     P_hat = np.tile([0.7, 0.3], (1, 2, 1, 1))
     vacuous, unseen = np.full((1, 2, 1), 1.41), np.full((1, 2, 1), np.inf)
@@ -152,7 +152,7 @@ def test_a_vacuous_constraint_would_still_move_the_centre():
 
 
 def test_option_2_needs_both_sides_of_each_equation():
-    """-log(delta - |v|) has slopes ±1/delta at v = 0, just where the centre lies; two smooth terms have a
+    """-log(delta - |v|) has slopes ±1/delta at v = 0, just where the center lies; two smooth terms have a
     parameter."""
     delta, h = 1e-3, 1e-9
     printed = lambda v: -np.log(delta - abs(v))  # noqa: E731

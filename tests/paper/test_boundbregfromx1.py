@@ -47,7 +47,7 @@ def test_the_corrected_line_of_the_proof(rng):
                 pi = body.minkowski(center, y)
                 assert pi == pytest.approx((1 - gamma) * body.minkowski(center, x), rel=1e-6)
                 assert pi <= 1 - gamma
-                # the gradient at the centre vanishes on the slice: the proof's first step is an equality
+                # the gradient at the center vanishes on the slice: the proof's first step is an equality
                 growth = barrier.value(y) - barrier.value(center)
                 assert barrier.bregman(y, center) == pytest.approx(growth, abs=1e-6)
 

@@ -102,7 +102,7 @@ def test_the_bias_of_the_estimate_is_paid_for(run, episode):
 def test_mirror_descent_on_the_set(run):
     """Lemma mdbarrier pathwise, from the first of these episodes on, and how little it gives away.
 
-    The divergence is what the pull towards the center allows; the rates pay back.
+    The divergence is what the pull toward the center allows; the rates pay back.
     """
     barrier, rounds, n = run.barrier, run.rounds, run.barrier.dimension
     center, pull = barrier.analytic_center(), 1 / (H * K)

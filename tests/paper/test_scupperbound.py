@@ -18,7 +18,7 @@ def test_the_barrier_grows_at_most_like_theta_log(rng, record_property):
     record_property("smallest margin", least)
 
 
-def test_towards_a_corner_the_constant_is_the_number_of_walls_that_meet_there():
+def test_toward_a_corner_the_constant_is_the_number_of_walls_that_meet_there():
     """On the simplex n - 1 of the n walls meet: theta cannot be below n - 1."""
     for n in (2, 5, 20):
         barrier, center = LogBarrier(simplex(n)), np.full(n, 1 / n)

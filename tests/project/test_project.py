@@ -159,7 +159,7 @@ def test_sphinx_finds_no_static_folder_of_its_own() -> None:
     assert not (ROOT / "book" / "_static").exists()
 
 
-def test_both_licences_are_there() -> None:
+def test_both_licenses_are_there() -> None:
     code, text = (ROOT / "LICENSE").read_text(), (ROOT / "LICENSE-TEXT").read_text()
     assert "MIT License" in code
     assert 'THE SOFTWARE IS PROVIDED "AS IS"' in code

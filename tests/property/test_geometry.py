@@ -67,7 +67,7 @@ def test_iterates_stay_strictly_inside(body, seed, size):
 
 
 @given(polytopes(), st.integers(0, 2**32 - 1))
-def test_minimiser_and_mirror_step_agree_wherever_they_start(body, seed):
+def test_minimizer_and_mirror_step_agree_wherever_they_start(body, seed):
     rng = np.random.default_rng(seed)
     barrier = ab.LogBarrier(body)
     center = barrier.analytic_center()

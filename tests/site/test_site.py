@@ -44,7 +44,7 @@ def test_every_picture_says_what_it_shows(visit: Visit) -> None:
     silent = visit.page.eval_on_selector_all(
         "img, [role=img]:not([aria-hidden=true])",
         """all => all
-            .filter(one => !["alt", "aria-label", "aria-labelledby"].some(name => one.getAttribute(name)))
+            .filter(one => !["alt", "aria-label", "aria-labeledby"].some(name => one.getAttribute(name)))
             .map(one => one.outerHTML.slice(0, 200))""",
     )
     assert silent == []
@@ -137,7 +137,7 @@ def test_reset_brings_the_opening_frame_back(visit: Visit) -> None:
     ids=["wide", "narrow", "dark"],
 )
 def test_is_accessible_and_fits(visit: Visit, theme: str, window: Any, only: list[str]) -> None:
-    """No rule of axe is left out; narrow and dark, those are checked that width and colours can change.
+    """No rule of axe is left out; narrow and dark, those are checked that width and colors can change.
 
     Typeset formulas are not looked into: MathJax brings its own accessible copy, and their thousands of parts
     would take most of the time.

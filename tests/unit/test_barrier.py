@@ -99,7 +99,7 @@ def minimizer_by_cvxpy(body: ab.Polytope, linear: np.ndarray) -> np.ndarray:
     return x.value
 
 
-def test_centers_and_minimisers_are_those_of_an_interior_point_solver(rng):
+def test_centers_and_minimizers_are_those_of_an_interior_point_solver(rng):
     for body in cases(rng):
         barrier = ab.LogBarrier(body)
         center = barrier.analytic_center()
@@ -117,7 +117,7 @@ def test_the_center_of_known_sets(rng):
     np.testing.assert_allclose(ab.LogBarrier(ab.simplex(4)).analytic_center(), 0.25, atol=1e-12)
     np.testing.assert_allclose(ab.LogBarrier(box([0, 1], [2, 5])).analytic_center(), [1, 3], atol=1e-12)
     np.testing.assert_allclose(ab.LogBarrier(cross_polytope(3)).analytic_center(), 0, atol=1e-12)
-    # repeating a wall moves the centre away from it: x = argmin -2 log x - log(1 - x) = 2/3
+    # repeating a wall moves the center away from it: x = argmin -2 log x - log(1 - x) = 2/3
     doubled = ab.LogBarrier(ab.Polytope([[1.0], [-1], [-1]], [1.0, 0, 0]))
     np.testing.assert_allclose(doubled.analytic_center(), 2 / 3, atol=1e-12)
     barrier = ab.LogBarrier(ab.random_polygon(5, rng))
@@ -175,10 +175,10 @@ def test_far_targets_thin_sets_and_small_ones(rng):
             step = barrier.minimize(size * linear, barrier.analytic_center())
             assert (body.slacks(step.x) > 0).all()
             assert step.decrement < 1e-3 * size / 1e6 + 1e-8  # what rounding leaves grows with the slope
-            # a known gap: at the minimiser of R + linear·x, linear is within theta of its least value
+            # a known gap: at the minimizer of R + linear·x, linear is within theta of its least value
             gap = size * linear @ (step.x - body.minimize(linear))
             assert 0 < gap <= barrier.theta * (1 + 1e-2)
-    # both descriptions of the squeezed set have the same minimisers
+    # both descriptions of the squeezed set have the same minimizers
     for slope in ([1.0, 2], [-30, 5]):
         there = ab.LogBarrier(flat).minimize(np.linalg.solve(squeeze.T, slope), flat.interior_point).x
         here = ab.LogBarrier(round_).minimize(np.array(slope), round_.interior_point).x

@@ -264,7 +264,7 @@ def test_a_step_that_fails_leaves_the_learner_where_it_was():
 
 
 def test_a_nan_is_never_a_decrement_of_zero():
-    """A dual with a NaN in it has no minimiser; a decrement of max(0, NaN) would say that x already is."""
+    """A dual with a NaN in it has no minimizer; a decrement of max(0, NaN) would say that x already is."""
     mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 9)
     agent = ab.AggregateFeedbackLearner(2, 2, 2, 9, **PAPER)
     run = bridge.CompiledRun(agent, mdp, losses)

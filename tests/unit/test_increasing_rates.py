@@ -18,7 +18,7 @@ from aggbandit import (
     simplex,
     theory,
 )
-from aggbandit.game import DrawArm, TowardsWorstVertex, Undistorted
+from aggbandit.game import DrawArm, TowardWorstVertex, Undistorted
 from aggbandit.learners.rates import Rate
 
 BARRIER = LogBarrier(simplex(3))
@@ -28,7 +28,7 @@ def played(learner, rounds, rng, size=0.02):
     game = DistortedBandit(
         np.tile([0.2, 0.5, 0.8], (rounds, 1)),
         np.full((rounds, 3), size),
-        TowardsWorstVertex(np.eye(3)) if size else Undistorted(),
+        TowardWorstVertex(np.eye(3)) if size else Undistorted(),
         simplex(3),
         1.0,
         DrawArm(),
@@ -37,7 +37,7 @@ def played(learner, rounds, rng, size=0.02):
 
 
 def test_the_steps_are_the_papers(rng):
-    """Each x_{t+1} solves grad R(x_{t+1}) = grad R(x_t) - eta_t l~_t along the slice, from the centre on."""
+    """Each x_{t+1} solves grad R(x_{t+1}) = grad R(x_t) - eta_t l~_t along the slice, from the center on."""
     learner = IncreasingRateOMD(BARRIER, 200, 1.0, eta0=0.05)
     np.testing.assert_allclose(learner.center, 1 / 3)
     basis = simplex(3).basis
@@ -50,7 +50,7 @@ def test_the_steps_are_the_papers(rng):
 
 
 def test_rounding_does_not_accumulate(rng):
-    """After many rounds the centre still minimises R + (sum of all steps)·x."""
+    """After many rounds the center still minimizes R + (sum of all steps)·x."""
     learner = IncreasingRateOMD(BARRIER, 3000, 1.0, eta0=0.05)
     records = played(learner, 3000, rng)
     dual = sum(record.eta * record.estimate for record in records)
@@ -97,7 +97,7 @@ def test_the_theorems_rate_and_its_cap():
 
 
 def test_a_constant_loss_is_learned():
-    """Arm 1 is best: with a tuned rate the centre goes there."""
+    """Arm 1 is best: with a tuned rate the center goes there."""
     learner = IncreasingRateOMD(BARRIER, 2000, 1.0, eta0=0.03, baseline=0.5)
     played(learner, 2000, np.random.default_rng(1), size=0.0)
     assert learner.center[0] > 0.9
@@ -111,7 +111,7 @@ def test_extreme_losses_at_the_largest_rate(rng):
     game = DistortedBandit(
         rng.integers(0, 2, size=(rounds, 3)).astype(float),
         rng.uniform(0, 0.3, size=(rounds, 3)),
-        TowardsWorstVertex(np.eye(3)),
+        TowardWorstVertex(np.eye(3)),
         simplex(3),
         1.0,
         DrawArm(),

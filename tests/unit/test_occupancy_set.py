@@ -140,7 +140,7 @@ def test_rows_that_were_never_seen_are_ignored():
 
 
 def lifted(x, P_hat, radius):
-    """One cell's L1 term by brute force: the log barrier in (x, t), minimised over t by Newton's method.
+    """One cell's L1 term by brute force: the log barrier in (x, t), minimized over t by Newton's method.
 
     Returns its value, and the gradient and the Hessian in x by the Schur complement over t.
     """
@@ -163,7 +163,7 @@ def lifted(x, P_hat, radius):
     return -np.log(slack).sum(), gradient[:n], schur
 
 
-def test_the_barrier_is_the_lifted_one_minimised_over_its_auxiliaries(body, rng):
+def test_the_barrier_is_the_lifted_one_minimized_over_its_auxiliaries(body, rng):
     barrier = ab.OccupancyBarrier(body)
     x = interior(body, rng)
     value, gradient, hessian = 0.0, np.zeros(body.shape), np.zeros(body.shape * 2)
@@ -295,7 +295,7 @@ def test_without_radii_it_is_the_log_barrier_of_a_polytope(rng):
 
 
 @pytest.mark.parametrize("scale", [0.0, 1.0, 30.0, 1e4])
-def test_the_minimiser_satisfies_the_optimality_condition(body, rng, scale):
+def test_the_minimizer_satisfies_the_optimality_condition(body, rng, scale):
     """On the slice, the gradient of R + linear is a combination of the equations: the condition that has one
     solution."""
     barrier, at = ab.OccupancyBarrier(body), coordinates(body)
@@ -457,7 +457,7 @@ def test_a_block_is_inverted_accurately_close_to_its_wall(distance, rng):
     """G u against exact rational arithmetic, on the block as the floating-point numbers define it."""
     P_hat = np.array([0.5, 0.3, 0.2])
     radius = 0.4
-    # From the empirical row towards the wall, to this relative distance.
+    # From the empirical row toward the wall, to this relative distance.
     away = (1 - distance) * radius / 2 * np.array([1.0, -0.6, -0.4])
     x = 0.37 * (P_hat + away)
     body = ab.OccupancySet(np.tile(P_hat, (1, 3, 1, 1)), np.full((1, 3, 1), radius))
@@ -576,8 +576,8 @@ def test_a_decrement_that_rounding_keeps_up_ends_the_search():
 
 
 @pytest.mark.parametrize("size", [1e10, 1e12, 1e16, 1e200])
-def test_a_minimiser_closer_to_a_wall_than_rounding_is_refused(size):
-    """A point that left the set, or a decrement of noise, is never handed out as the minimiser."""
+def test_a_minimizer_closer_to_a_wall_than_rounding_is_refused(size):
+    """A point that left the set, or a decrement of noise, is never handed out as the minimizer."""
     rng = np.random.default_rng(2)
     body = ab.OccupancySet(rng.dirichlet(np.ones(3), size=(3, 3, 2)), np.full((3, 3, 2), 0.3))
     barrier = ab.OccupancyBarrier(body)

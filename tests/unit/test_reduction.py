@@ -51,7 +51,7 @@ def test_epochs_count_and_double_as_the_algorithm_says(rng):
 
 
 def test_the_policy_is_that_of_a_point_of_the_set_drawn_by_algorithm_2(rng):
-    """Lines 8 and 9: y_k from the Dikin ellipsoid of S_i at the minimiser, and its policy."""
+    """Lines 8 and 9: y_k from the Dikin ellipsoid of S_i at the minimizer, and its policy."""
     agent = learner(60)
     for _ in play(agent, 40, rng):
         pass

@@ -79,7 +79,7 @@ def test_the_best_policy_has_no_regret_and_the_uniform_one_pays_each_time():
     np.testing.assert_allclose(history.regret(), gap * np.arange(1, 101), rtol=1e-12)
 
 
-def test_realised_losses_average_to_expected_ones():
+def test_realized_losses_average_to_expected_ones():
     losses = ab.losses.fixed(DRY, 4000)
     history = ab.simulate(
         ab.FixedPolicy(ab.uniform_policy(WORLD.mdp)), WORLD.mdp, losses, np.random.default_rng(11)

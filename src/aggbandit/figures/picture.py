@@ -32,7 +32,7 @@ def picture(drawing: Figure | str, *, caption: str, alt: str) -> Picture:
     """Show a still figure with its caption and its alternative text; the last expression of a cell.
 
     Args:
-        drawing: A matplotlib figure (closed afterwards, so that it is not shown twice) or an SVG string.
+        drawing: A matplotlib figure (closed afterward, so that it is not shown twice) or an SVG string.
         caption: One or two sentences with the takeaway; ``$…$`` is mathematics, inline HTML is allowed.
         alt: What the picture shows, in words, for those who do not see it.
 

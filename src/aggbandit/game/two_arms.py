@@ -6,9 +6,9 @@ and the mirror step solves R'(p) = w, w being minus the sum of rate times estima
 So a round costs a few array operations for all seeds together, and agrees with ``IncreasingRateOMD`` to
 rounding.
 
-The game: arm 2 is the better one for the first share of the rounds, arm 1 afterwards, and in hindsight. When
+The game: arm 2 is the better one for the first share of the rounds, arm 1 afterward, and in hindsight. When
 the better arm changes, the adversary begins to move the learner's hand back to where it came from, z from y
-towards x, by at most half of a small e a round, until its budget, sum (z_hat·eps)² <= B, is spent. It may
+toward x, by at most half of a small e a round, until its budget, sum (z_hat·eps)² <= B, is spent. It may
 have spent a part of it before, on a decoy: perturbation vectors under which it moves nothing, and which
 raise the rate early.
 """

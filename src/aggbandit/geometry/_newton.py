@@ -1,6 +1,6 @@
 """Newton's method for a self-concordant function on a slice: one rule for every barrier.
 
-A step is damped by 1/(1 + decrement) while the decrement is at least 1/4 and full afterwards. Both stay
+A step is damped by 1/(1 + decrement) while the decrement is at least 1/4 and full afterward. Both stay
 strictly inside, and a full step more than halves the decrement: from d to at most (d/(1 - d))². A decrement
 that does not halve is made of rounding. The compiled engine keeps its own copy of this rule.
 """

@@ -135,7 +135,7 @@ class LogBarrier:
     def minimize(self, linear: npt.ArrayLike, start: npt.ArrayLike, tolerance: float = TOLERANCE) -> Step:
         """The minimizer of `R(x) + linear·x` on the slice, by Newton's method.
 
-        Steps are damped by `1/(1 + decrement)` while the decrement is at least 1/4 and full afterwards; both
+        Steps are damped by `1/(1 + decrement)` while the decrement is at least 1/4 and full afterward; both
         stay strictly inside. It ends when the decrement is at most `tolerance`, or when a full step no longer
         halves it, which in exact arithmetic it always does: rounding then has the last word. The decrement in
         the result says which.

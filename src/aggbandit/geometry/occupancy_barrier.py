@@ -235,7 +235,7 @@ class OccupancyBarrier:
         return cells
 
     def _wall(self, x: FloatArray) -> _Wall:
-        """The L1 term at x (cells, S), vectorised over the constrained cells.
+        """The L1 term at x (cells, S), vectorized over the constrained cells.
 
         Raises NoMinimizer if x is not strictly inside: a Newton step keeps a point inside, so only
         rounding can have carried it out.

@@ -365,7 +365,7 @@ def _inscribed_ball(normals: FloatArray, distances: FloatArray) -> tuple[FloatAr
     """
     scale = float(np.abs(distances).max()) or 1.0
     dimension = normals.shape[1]
-    # maximise r subject to  normals u + r <= distances / scale,  r <= 1 (a larger ball is no better a proof)
+    # maximize r subject to  normals u + r <= distances / scale,  r <= 1 (a larger ball is no better a proof)
     best = _solve(
         np.append(np.zeros(dimension), -1.0),
         A_ub=np.vstack(

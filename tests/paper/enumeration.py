@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from aggbandit import DistortedBandit, LogBarrier, random_polygon, simplex
-from aggbandit.game import AgainstEstimator, Freezing, TowardWorstVertex, Undistorted, View, moved_toward
+from aggbandit.game import AgainstEstimator, Freezing, TowardsWorstVertex, Undistorted, View, moved_towards
 from aggbandit.geometry import box
 from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.theory import OptimisticRates
@@ -62,7 +62,7 @@ def one_round(learner, loss, epsilon, move):
         clone = copy.deepcopy(learner)
         y = clone.predict(UniformAt((start + stop) / 2))
         view = View(clone.round, y, loss, epsilon, clone.loss_bound, clone)
-        z = moved_toward(view, move(y))
+        z = moved_towards(view, move(y))
         value = float(np.clip(loss @ z, 0, clone.loss_bound))
         yield stop - start, y, z, clone.update(value, z, epsilon)
 
@@ -126,7 +126,7 @@ def moves(ellipsoid, loss, epsilon, ys, adversary, loss_bound):
 def adversaries(comparator, vertices):
     return {
         "nobody": Undistorted(),
-        "worst vertex": TowardWorstVertex(vertices),
+        "worst vertex": TowardsWorstVertex(vertices),
         "freezing": Freezing(),
         "against the estimator": AgainstEstimator(comparator, vertices),
     }

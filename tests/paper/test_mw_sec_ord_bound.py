@@ -5,7 +5,7 @@ import pytest
 from enumeration import KINDS, constant_game, finite_set
 
 from aggbandit import OptimisticEXP2
-from aggbandit.game import Exactly, TowardWorstVertex
+from aggbandit.game import Exactly, TowardsWorstVertex
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -16,7 +16,7 @@ def test_second_order_bound_on_a_run(kind, seed):
     points = finite_set(rng, kind, loss_bound)
     learner = OptimisticEXP2(points, rounds, loss_bound, beta)
     game = constant_game(
-        TowardWorstVertex(points),
+        TowardsWorstVertex(points),
         points,
         rng.random(points.shape[1]),
         rng.uniform(0, beta, size=points.shape[1]),

@@ -5,7 +5,7 @@ import pytest
 from enumeration import constant_game, one_round
 
 from aggbandit import OptimisticEXP2, theory
-from aggbandit.game import DrawArm, Exactly, Freezing, TowardWorstVertex, Undistorted, largest_step
+from aggbandit.game import DrawArm, Exactly, Freezing, TowardsWorstVertex, Undistorted, largest_step
 
 
 def mean_and_error(game, learner, seeds):
@@ -13,7 +13,7 @@ def mean_and_error(game, learner, seeds):
     return np.mean(regrets), np.std(regrets, ddof=1) / np.sqrt(seeds)
 
 
-@pytest.mark.parametrize("adversary", [Undistorted(), TowardWorstVertex(np.eye(3)), Freezing()])
+@pytest.mark.parametrize("adversary", [Undistorted(), TowardsWorstVertex(np.eye(3)), Freezing()])
 def test_measured_regret_is_below_the_bound(adversary):
     rounds, size = 1200, 0.01
     points, loss = np.eye(3), np.array([0.1, 0.5, 0.9])
@@ -30,7 +30,7 @@ def test_a_set_that_does_not_span():
     policies = np.array([[1, 0, 1, 0], [1, 0, 0, 1], [0, 1, 1, 0], [0, 1, 0, 1.0]])  # rank 3 in dimension 4
     rounds, beta = 2000, 0.02
     loss, epsilon = rng.random(4), rng.uniform(0, beta, size=4)
-    game = constant_game(TowardWorstVertex(policies), policies, loss, epsilon, rounds, 2.0, Exactly())
+    game = constant_game(TowardsWorstVertex(policies), policies, loss, epsilon, rounds, 2.0, Exactly())
     learner = OptimisticEXP2(policies, rounds, 2.0, beta)
     history = game.play(learner, rng)
     assert learner.rank == 3

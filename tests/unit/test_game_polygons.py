@@ -23,7 +23,7 @@ from aggbandit.game import (
     PolygonOMD,
     RandomMove,
     Silencing,
-    TowardWorstVertex,
+    TowardsWorstVertex,
     Undistorted,
     View,
     play_polygons,
@@ -61,7 +61,7 @@ def test_agrees_with_the_learner_and_the_protocol(schedule, who, body):
     adversary = {
         "nobody": Undistorted(),
         "freezing": Freezing(),
-        "worst vertex": TowardWorstVertex(corners),
+        "worst vertex": TowardsWorstVertex(corners),
         "silencing": Silencing(),
         "against the estimator": AgainstEstimator(corners[0], corners),
     }[who]
@@ -99,7 +99,7 @@ def test_the_protocol_plays_many_seeds_at_once(who):
     """The game with a learner of many seeds, and the same game as a contest: equal to the last bit."""
     body = polygon_of_arms(5)
     losses, epsilons = losses_and_epsilons(60, d=3)
-    adversary = {"worst vertex": TowardWorstVertex, "random": RandomMove}[who](body.vertices())
+    adversary = {"worst vertex": TowardsWorstVertex, "random": RandomMove}[who](body.vertices())
     game = the_game(body, losses, epsilons, adversary)
     learner = PolygonOMD(body, 4, 0.1, baseline=0.2)
     rng = np.random.default_rng(3)
@@ -181,7 +181,7 @@ def test_contests_are_the_games_played_one_by_one():
     losses, epsilons = losses_and_epsilons(150)
     contests = [
         Contest(
-            the_game(body, losses, epsilons, TowardWorstVertex(body.vertices())), 0.05, IncreasingRate()
+            the_game(body, losses, epsilons, TowardsWorstVertex(body.vertices())), 0.05, IncreasingRate()
         ),
         Contest(the_game(body, losses, 0 * epsilons), 0.1, ConstantRate(1.5)),
         Contest(the_game(body, losses, epsilons[::-1], Freezing()), 0.1, IncreasingRate(1.1)),

@@ -22,12 +22,12 @@ from aggbandit.game import (
     RandomChord,
     RandomMove,
     RuleViolation,
-    TowardWorstVertex,
+    TowardsWorstVertex,
     Undistorted,
     View,
     allowance,
     largest_step,
-    moved_toward,
+    moved_towards,
 )
 from aggbandit.geometry import box
 
@@ -252,7 +252,7 @@ def test_largest_step_can_leap_over_a_gap():
 def test_no_direction_no_move():
     y = np.ones(2)
     assert 0 <= largest_step(y, np.zeros(2), np.ones(2), 5.0) <= 1
-    np.testing.assert_array_equal(moved_toward(View(1, y, y, y, 5.0, None), y), y)
+    np.testing.assert_array_equal(moved_towards(View(1, y, y, y, 5.0, None), y), y)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -293,7 +293,7 @@ def test_the_learner_and_the_generator_are_asked_at_the_door(rng):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: TowardWorstVertex(np.zeros(3)), r"points has shape \(3,\)"),
+        (lambda: TowardsWorstVertex(np.zeros(3)), r"points has shape \(3,\)"),
         (lambda: RandomMove(np.zeros((0, 3))), r"points has shape \(0, 3\)"),
         (lambda: AgainstEstimator(np.zeros(2), np.eye(3)), r"comparator has shape \(2,\)"),
         (lambda: Freezing(0), "first_round is 0"),
@@ -314,13 +314,13 @@ def view(y, learner=None, epsilon=0.3):
 def test_undistorted_and_zero_budget(rng):
     y = np.array([0.2, 0.3, 0.5])
     np.testing.assert_array_equal(Undistorted().move(view(y), rng), y)
-    for adversary in (RandomMove(np.eye(3)), TowardWorstVertex(np.eye(3))):
+    for adversary in (RandomMove(np.eye(3)), TowardsWorstVertex(np.eye(3))):
         np.testing.assert_array_equal(adversary.move(view(y, epsilon=0.0), rng), y)
 
 
 def test_toward_the_worst_vertex(rng):
     y = np.array([0.6, 0.3, 0.1])
-    z = TowardWorstVertex(np.eye(3)).move(view(y), rng)
+    z = TowardsWorstVertex(np.eye(3)).move(view(y), rng)
     np.testing.assert_allclose(z, y + 0.3 / 1.8 * (np.eye(3)[2] - y))  # ||e_3 - y||_1 = 1.8, allowance 0.3
     assert LOSS @ z > LOSS @ y
 
@@ -359,7 +359,7 @@ def test_every_adversary_keeps_the_rules_against_every_learner(seed):
     for adversary in (
         Undistorted(),
         RandomMove(vertices),
-        TowardWorstVertex(vertices),
+        TowardsWorstVertex(vertices),
         Freezing(),
         AgainstEstimator(vertices[0], vertices),
     ):
@@ -431,9 +431,9 @@ def test_chord_needs_a_point_inside(rng):
 @pytest.mark.parametrize("decision_set", [simplex(3), np.eye(3)])
 def test_history(rng, decision_set):
     learner = uniform_puppet() if not isinstance(decision_set, np.ndarray) else Puppet(np.eye(3)[1], [])
-    history = game(TowardWorstVertex(np.eye(3)), rounds=4, decision_set=decision_set).play(learner, rng)
+    history = game(TowardsWorstVertex(np.eye(3)), rounds=4, decision_set=decision_set).play(learner, rng)
     y = learner.y
-    z = moved_toward(view(y, epsilon=0.1), np.eye(3)[2])
+    z = moved_towards(view(y, epsilon=0.1), np.eye(3)[2])
     np.testing.assert_allclose(history.y, np.tile(y, (4, 1)))
     np.testing.assert_allclose(history.z, np.tile(z, (4, 1)))
     np.testing.assert_allclose(history.z_hat, history.z)

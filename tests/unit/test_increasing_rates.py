@@ -18,7 +18,7 @@ from aggbandit import (
     simplex,
     theory,
 )
-from aggbandit.game import DrawArm, TowardWorstVertex, Undistorted
+from aggbandit.game import DrawArm, TowardsWorstVertex, Undistorted
 from aggbandit.learners.rates import Rate
 
 BARRIER = LogBarrier(simplex(3))
@@ -28,7 +28,7 @@ def played(learner, rounds, rng, size=0.02):
     game = DistortedBandit(
         np.tile([0.2, 0.5, 0.8], (rounds, 1)),
         np.full((rounds, 3), size),
-        TowardWorstVertex(np.eye(3)) if size else Undistorted(),
+        TowardsWorstVertex(np.eye(3)) if size else Undistorted(),
         simplex(3),
         1.0,
         DrawArm(),
@@ -111,7 +111,7 @@ def test_extreme_losses_at_the_largest_rate(rng):
     game = DistortedBandit(
         rng.integers(0, 2, size=(rounds, 3)).astype(float),
         rng.uniform(0, 0.3, size=(rounds, 3)),
-        TowardWorstVertex(np.eye(3)),
+        TowardsWorstVertex(np.eye(3)),
         simplex(3),
         1.0,
         DrawArm(),

@@ -6,13 +6,13 @@ from aggbandit.game.adversaries import (
     Freezing,
     RandomMove,
     Silencing,
-    TowardWorstVertex,
+    TowardsWorstVertex,
     Undistorted,
 )
 from aggbandit.game.contests import Contest, ContestHistory
 from aggbandit.game.polygons import PolygonOMD, play_polygons, polygon_of_arms, replay_polygons
 from aggbandit.game.protocol import Body, DistortedBandit, GameHistory, Round
-from aggbandit.game.rules import RuleViolation, View, allowance, largest_step, moved_toward
+from aggbandit.game.rules import RuleViolation, View, allowance, largest_step, moved_towards
 from aggbandit.game.samplers import DrawArm, Exactly, RandomChord, Sampler
 from aggbandit.game.two_arms import FreezingGame, freezing_epsilon, play_freezing, replay_freezing
 
@@ -35,13 +35,13 @@ __all__ = [
     "RuleViolation",
     "Sampler",
     "Silencing",
-    "TowardWorstVertex",
+    "TowardsWorstVertex",
     "Undistorted",
     "View",
     "allowance",
     "freezing_epsilon",
     "largest_step",
-    "moved_toward",
+    "moved_towards",
     "play_freezing",
     "play_polygons",
     "polygon_of_arms",

@@ -1,7 +1,7 @@
 """Who moves the hand: each adversary once, for one point and for many seeds at once.
 
 An adversary is an object with the method `move`, which is shown a `View` and returns z. What it may do is
-checked by the game; `moved_toward` goes as far toward a target as the rules allow.
+checked by the game; `moved_towards` goes as far toward a target as the rules allow.
 
 Example:
     An adversary of one's own: it moves the hand toward the arm that was tried least. Written on the last
@@ -9,14 +9,14 @@ Example:
 
     >>> import numpy as np
     >>> import aggbandit as ab
-    >>> class TowardLeastTried:
+    >>> class TowardsLeastTried:
     ...     def move(self, view, rng):
     ...         least = np.eye(view.y.shape[-1])[np.argmin(view.y, axis=-1)]
-    ...         return ab.game.moved_toward(view, least)
+    ...         return ab.game.moved_towards(view, least)
     >>> arms, rounds = ab.simplex(3), 200
     >>> losses = np.tile([0.1, 0.5, 0.9], (rounds, 1))
     >>> epsilons = np.full((rounds, 3), 0.2)
-    >>> game = ab.DistortedBandit(losses, epsilons, TowardLeastTried(), arms, loss_bound=1.0)
+    >>> game = ab.DistortedBandit(losses, epsilons, TowardsLeastTried(), arms, loss_bound=1.0)
     >>> learner = ab.scrible(ab.LogBarrier(arms), rounds, loss_bound=1.0, eta0=0.1, baseline=0.5)
     >>> history = game.play(learner, np.random.default_rng(0))
     >>> bool(np.abs(history.z - history.y).sum(axis=1).max() <= 0.2 + 1e-9)
@@ -31,7 +31,7 @@ from typing import Protocol
 import numpy as np
 
 from aggbandit._arrays import FloatArray, check_positive_int, read_only, reduce_frozen
-from aggbandit.game.rules import View, moved_toward
+from aggbandit.game.rules import View, moved_towards
 
 __all__ = [
     "Adversary",
@@ -39,7 +39,7 @@ __all__ = [
     "Freezing",
     "RandomMove",
     "Silencing",
-    "TowardWorstVertex",
+    "TowardsWorstVertex",
     "Undistorted",
 ]
 
@@ -114,11 +114,11 @@ class RandomMove:
         Returns:
             z, in the shape of `view.y`.
         """
-        return moved_toward(view, self.points[rng.integers(len(self.points), size=view.y.shape[:-1])])
+        return moved_towards(view, self.points[rng.integers(len(self.points), size=view.y.shape[:-1])])
 
 
 @dataclass(frozen=True, eq=False)
-class TowardWorstVertex:
+class TowardsWorstVertex:
     """The hand is moved toward the point that loses most this round, as far as the rules allow.
 
     Args:
@@ -135,7 +135,7 @@ class TowardWorstVertex:
         >>> from aggbandit import game
         >>> y, loss = np.array([0.5, 0.3, 0.2]), np.array([0.2, 0.9, 0.4])
         >>> view = game.View(1, y, loss, np.full(3, 0.2), loss_bound=1.0, learner=None)
-        >>> game.TowardWorstVertex(np.eye(3)).move(view, np.random.default_rng(0)).round(4)
+        >>> game.TowardsWorstVertex(np.eye(3)).move(view, np.random.default_rng(0)).round(4)
         array([0.4286, 0.4   , 0.1714])
     """
 
@@ -155,7 +155,7 @@ class TowardWorstVertex:
         Returns:
             z, in the shape of `view.y`.
         """
-        return moved_toward(view, self.points[np.argmax(self.points @ view.loss)])
+        return moved_towards(view, self.points[np.argmax(self.points @ view.loss)])
 
 
 @dataclass(frozen=True)
@@ -192,7 +192,7 @@ class Freezing:
         Returns:
             z, in the shape of `view.y`.
         """
-        return view.y if view.round < self.first_round else moved_toward(view, view.learner.center)
+        return view.y if view.round < self.first_round else moved_towards(view, view.learner.center)
 
 
 @dataclass(frozen=True)
@@ -225,7 +225,7 @@ class Silencing:
         target = view.y.copy()
         target[..., dear] -= moved
         target[..., cheap] += moved
-        return moved_toward(view, target)
+        return moved_towards(view, target)
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,7 +274,7 @@ class AgainstEstimator:
         lever = (x - self.comparator) * view.learner.ellipsoid.apply(view.y - x)
         values = self.points @ view.loss
         lowest, highest = self.points[np.argmin(values)], self.points[np.argmax(values)]
-        return moved_toward(view, np.where(lever.sum(axis=-1, keepdims=True) > 0, lowest, highest))
+        return moved_towards(view, np.where(lever.sum(axis=-1, keepdims=True) > 0, lowest, highest))
 
 
 def _points(points: FloatArray) -> FloatArray:

@@ -84,7 +84,7 @@ class PolygonOMD:
         >>> game = ab.DistortedBandit(
         ...     np.tile([0.1, 0.5, 0.9], (rounds, 1)),
         ...     np.full((rounds, 3), 0.1),
-        ...     ab.game.TowardWorstVertex(body.vertices()),
+        ...     ab.game.TowardsWorstVertex(body.vertices()),
         ...     body,
         ...     loss_bound=1.0,
         ... )

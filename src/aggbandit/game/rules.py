@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from aggbandit._arrays import BoolArray, FloatArray, first
 
-__all__ = ["RuleViolation", "View", "allowance", "largest_step", "moved_toward"]
+__all__ = ["RuleViolation", "View", "allowance", "largest_step", "moved_towards"]
 
 TOLERANCE = 1e-9  # of H: how far rounding may carry a move beyond its rule
 ROUNDING = 1e-12  # of H: how far the norm of a point of S may exceed H by rounding
@@ -132,7 +132,7 @@ def _largest_within_norm(y: FloatArray, direction: FloatArray, loss_bound: float
     return steps
 
 
-def moved_toward(view: View, target: FloatArray) -> FloatArray:
+def moved_towards(view: View, target: FloatArray) -> FloatArray:
     """y moved toward a target as far as the rules allow; stays in S when the target is in it.
 
     Args:
@@ -150,7 +150,7 @@ def moved_toward(view: View, target: FloatArray) -> FloatArray:
         >>> from aggbandit import game
         >>> y, epsilon = np.array([0.5, 0.3, 0.2]), np.full(3, 0.1)
         >>> view = game.View(1, y, np.array([0.0, 0.5, 1.0]), epsilon, loss_bound=1.0, learner=None)
-        >>> game.moved_toward(view, np.array([0.0, 0.0, 1.0])).round(4)
+        >>> game.moved_towards(view, np.array([0.0, 0.0, 1.0])).round(4)
         array([0.4688, 0.2812, 0.25  ])
     """
     if not view.epsilon.any():

@@ -1,8 +1,9 @@
 """Every constant and bound of the paper as a function.
 
 The corrected statements carry the plain names. What the paper prints, where it differs, is named
-``printed_...`` and kept for comparison. Throughout, ``dimension`` is the dimension n of the slice on which
-the learner moves, ``loss_bound`` is H, ``rounds`` is T, ``budget`` is B.
+`printed_...` and kept for comparison. Throughout, `dimension` is the dimension n of the slice on which the
+learner moves, `loss_bound` is H, `rounds` is T, `budget` is B. The paper's results are cited by number, with
+their label in its source in brackets.
 """
 
 from __future__ import annotations
@@ -18,9 +19,23 @@ from aggbandit._arrays import FloatArray, check_finite, real_array
 
 
 def rho(z: float) -> float:
-    """How much Bregman divergence a local distance guarantees: rho(z) = z - log(1 + z).
+    """How much Bregman divergence a local distance guarantees: `rho(z) = z - log(1 + z)`.
 
-    ``z`` is a local norm, z > -1. Raises ``ValueError`` outside that range. Source: Eq. (scbergmanlb).
+    Args:
+        z: a local norm, above -1.
+
+    Returns:
+        rho(z), nonnegative.
+
+    Raises:
+        ValueError: unless z is finite and above -1.
+
+    Source:
+        Section 2, Eq. (scbergmanlb).
+
+    Example:
+        >>> round(rho(1.0), 4)
+        0.3069
     """
     if not -1 < z < math.inf:
         raise ValueError(f"z = {z}; rho(z) = z - log(1 + z) needs a finite z > -1")
@@ -28,9 +43,19 @@ def rho(z: float) -> float:
 
 
 def rho_conjugate(z: float) -> float:
-    """The Fenchel conjugate of rho: rho*(z) = -z - log(1 - z), at most z² on [0, 1/2].
+    """The Fenchel conjugate of rho: `rho*(z) = -z - log(1 - z)`, at most z² on [0, 1/2].
 
-    ``z`` is a dual norm, z < 1. Raises ``ValueError`` outside that range. Source: proof of Lemma mdbarrier.
+    Args:
+        z: a dual norm, below 1.
+
+    Returns:
+        rho*(z), nonnegative.
+
+    Raises:
+        ValueError: unless z is finite and below 1.
+
+    Source:
+        Proof of Lemma 2 (mdbarrier).
     """
     if not -math.inf < z < 1:
         raise ValueError(f"z = {z}; rho*(z) = -z - log(1 - z) needs a finite z < 1")
@@ -38,20 +63,41 @@ def rho_conjugate(z: float) -> float:
 
 
 def bregman_from_distance(local_distance: float) -> float:
-    """The line below rho: B_R(x, x_t) >= ||x - x_t||_{x_t} / 2 - 1.
+    """The line below rho: `B_R(x, x_t) >= ||x - x_t||_{x_t} / 2 - 1`.
 
-    ``local_distance`` is ||x - x_t||_{x_t}. Raises ``ValueError`` if it is negative or not finite. Source:
-    Lemma boundbregfromxt.
+    Args:
+        local_distance: `||x - x_t||_{x_t}`.
+
+    Returns:
+        The lower bound on the divergence, negative for distances below 2.
+
+    Raises:
+        ValueError: if the distance is negative or not finite.
+
+    Source:
+        Section 4.2, Lemma 9 (boundbregfromxt).
     """
     _nonnegative("local_distance", local_distance)
     return 0.5 * local_distance - 1.0
 
 
 def bregman_from_center(theta: float, gamma: float) -> float:
-    """The divergence from the center of a point pulled toward it: B_R(y, x_1) <= theta log(1/gamma).
+    """The divergence from the center of a point pulled toward it: `B_R(y, x_1) <= theta log(1/gamma)`.
 
-    y = (1 - ``gamma``) x + ``gamma`` x_1 with x in the set; ``theta`` is the barrier parameter. Raises
-    ``ValueError`` unless 0 < gamma <= 1 and theta >= 0. Source: Lemma boundbregfromx1.
+    Here `y = (1 - gamma) x + gamma x_1` with x in the set.
+
+    Args:
+        theta: the barrier parameter.
+        gamma: the share of the pull, in (0, 1].
+
+    Returns:
+        theta log(1/gamma).
+
+    Raises:
+        ValueError: unless 0 < gamma <= 1 and theta >= 0.
+
+    Source:
+        Section 2, Lemma 1 (boundbregfromx1).
     """
     if not 0 < gamma <= 1:
         raise ValueError(f"gamma = {gamma}; a pull toward the center needs 0 < gamma <= 1")
@@ -63,10 +109,20 @@ def bregman_from_center(theta: float, gamma: float) -> float:
 
 
 def loss_range(loss_bound: float, baseline: float = 0.0) -> float:
-    """The largest |L - b| for a loss L in [0, H]: max(b, H - b).
+    """The largest |L - b| for a loss L in [0, H]: `max(b, H - b)`.
 
-    ``loss_bound`` is H, ``baseline`` is b. Raises ``ValueError`` unless H > 0 and 0 <= b <= H.
-    Source: with b = 0, the bound ||l~||* <= n H of Lemma technicalstuff; the baseline is ours.
+    Args:
+        loss_bound: H.
+        baseline: b.
+
+    Returns:
+        c = max(b, H - b).
+
+    Raises:
+        ValueError: unless H > 0 and 0 <= b <= H.
+
+    Source:
+        With b = 0, the bound `||l~||* <= n H` of Lemma 18 (technicalstuff); the baseline is ours.
     """
     _positive("loss_bound", loss_bound)
     if not 0 <= baseline <= loss_bound:
@@ -75,11 +131,24 @@ def loss_range(loss_bound: float, baseline: float = 0.0) -> float:
 
 
 def eta0_cap(dimension: int, loss_bound: float, baseline: float = 0.0) -> float:
-    """The largest first rate that keeps every step within the mirror-descent lemma: 1/(4 n max(b, H - b)).
+    """The largest first rate that keeps every step within the mirror-descent lemma: `1/(4 n max(b, H - b))`.
 
-    Then 2 eta_0 ||l~||* <= 1/2. The paper draws this from B >= H, which needs T >= H besides; here it is a
-    condition of its own. ``dimension`` is n, ``loss_bound`` is H, ``baseline`` is b. Raises ``ValueError``
-    for values that are not positive. Source: proof of Theorem inclrregret.
+    Then `2 eta_0 ||l~||* <= 1/2`. The paper draws this from B >= H, which needs T >= H besides; here it is a
+    condition of its own.
+
+    Args:
+        dimension: n, the dimension of the slice.
+        loss_bound: H, the largest loss of a round.
+        baseline: b, subtracted from every loss; 0 in the paper, where c = H.
+
+    Returns:
+        The cap on eta_0.
+
+    Raises:
+        ValueError: for values that are not positive, or b outside [0, H].
+
+    Source:
+        Proof of Theorem 7 (inclrregret).
     """
     _whole("dimension", dimension)
     return 1 / (4 * dimension * loss_range(loss_bound, baseline))
@@ -90,12 +159,28 @@ def eta0(
 ) -> float:
     """The theorem's first rate for Algorithm 2.
 
-    eta_0 = min{ sqrt(theta log(HT) / (n² c² T)), 1/(4 n sqrt(BT)), 1/(4 n c) } with c = max(b, H - b).
+    With c = max(b, H - b)::
 
-    ``dimension`` n, barrier parameter ``theta``, ``loss_bound`` H, ``rounds`` T, ``budget`` B bounding
-    sum (z_hat·eps)², ``baseline`` b (0 in the paper, where c = H). Raises ``ValueError`` for values that are
-    not positive (``budget``: negative), or HT <= 1. Source: Theorem inclrregret (restated); the last term is
-    ours (see ``eta0_cap``).
+        eta_0 = min{ sqrt(theta log(HT) / (n² c² T)), 1/(4 n sqrt(BT)), 1/(4 n c) }.
+
+    Args:
+        dimension: n, the dimension of the slice.
+        theta: the barrier parameter.
+        loss_bound: H, the largest loss of a round.
+        rounds: T.
+        budget: B, a bound on `sum_t (z_hat_t·eps_t)^2`.
+        baseline: b, subtracted from every loss; 0 in the paper, where c = H.
+
+    Returns:
+        eta_0.
+
+    Raises:
+        ValueError: for values that are not positive (the budget: negative), b outside [0, H], or
+            HT <= 1.
+
+    Source:
+        Section 4.2, Theorem 7 (inclrregret), as restated in the appendix; the last term is ours (see
+        `eta0_cap`).
     """
     first = scrible_eta0(dimension, theta, loss_bound, rounds, baseline)
     _nonnegative("budget", budget)
@@ -115,13 +200,29 @@ def increasing_rates_bound(
 ) -> float:
     """What Algorithm 2's expected regret cannot exceed.
 
-    theta log(HT) / eta_0 + (2n + 1) sqrt(BT) + 2 eta_0 n² c² T + 2,  c = max(b, H - b).
+    With c = max(b, H - b)::
 
-    ``dimension`` n, barrier parameter ``theta``, ``loss_bound`` H, ``rounds`` T, ``budget`` B, ``baseline``
-    b, ``rate`` eta_0 (by default the theorem's). Raises ``ValueError`` for values out of range, also for a
-    rate above 1/(4 n sqrt(BT)) or 1/(4 n c), where the proof does not hold. Source: Theorem inclrregret, with
-    its constants written out and the printed first-round term 2 n beta H theta log(HT), which the proof does
-    not need, left out.
+        theta log(HT) / eta_0 + (2n + 1) sqrt(BT) + 2 eta_0 n² c² T + 2.
+
+    Args:
+        dimension: n, the dimension of the slice.
+        theta: the barrier parameter.
+        loss_bound: H, the largest loss of a round.
+        rounds: T.
+        budget: B, a bound on `sum_t (z_hat_t·eps_t)^2`.
+        baseline: b, subtracted from every loss; 0 in the paper, where c = H.
+        rate: eta_0; the theorem's if None.
+
+    Returns:
+        The bound on the regret of T rounds.
+
+    Raises:
+        ValueError: for values out of range, also for a rate above 1/(4 n sqrt(BT)) or 1/(4 n c), where the
+            proof does not hold.
+
+    Source:
+        Section 4.2, Theorem 7 (inclrregret), with its constants written out and the printed first-round
+        term 2 n beta H theta log(HT), which the proof does not need, left out.
     """
     chosen = _rate_within_theorem(dimension, theta, loss_bound, rounds, budget, baseline, rate)
     spread = loss_range(loss_bound, baseline)
@@ -134,12 +235,24 @@ def increasing_rates_bound(
 
 
 def rate_ceiling(eta0: float, dimension: int, rounds: int, budget: float) -> float:
-    """The largest rate the increasing schedule can reach: 1 / (1/eta_0 - 2 n sqrt(BT)).
+    """The largest rate the increasing schedule can reach: `1 / (1/eta_0 - 2 n sqrt(BT))`.
 
-    Infinite where the denominator is not positive. At most 2 eta_0 whenever eta_0 <= 1/(4 n sqrt(BT)).
-    ``eta0`` is the first rate, ``dimension`` n, ``rounds`` T, ``budget`` B. Raises ``ValueError`` for values
-    that are not positive (``budget``: negative). Source: Lemma lr-relation, whose sum runs over s: sum_s
-    |z_hat_s·eps_s| <= sqrt(BT).
+    At most 2 eta_0 whenever eta_0 <= 1/(4 n sqrt(BT)).
+
+    Args:
+        eta0: the first rate.
+        dimension: n, the dimension of the slice.
+        rounds: T.
+        budget: B, a bound on `sum_t (z_hat_t·eps_t)^2`.
+
+    Returns:
+        The ceiling, infinite where the denominator is not positive.
+
+    Raises:
+        ValueError: for values that are not positive (the budget: negative).
+
+    Source:
+        Lemma 19 (lr-relation), whose sum runs over s: `sum_s |z_hat_s·eps_s| <= sqrt(BT)`.
     """
     _positive("eta0", eta0)
     _whole("dimension", dimension)
@@ -150,10 +263,21 @@ def rate_ceiling(eta0: float, dimension: int, rounds: int, budget: float) -> flo
 
 
 def bias_bound(dimension: int, local_distance: float, z_hat_epsilon: float) -> float:
-    """What a moved hand can hide in one round: n ||x_t - u||_{x_t} |z_hat_t·eps_t|.
+    """What a moved hand can hide in one round: `n ||x_t - u||_{x_t} |z_hat_t·eps_t|`.
 
-    ``dimension`` n, ``local_distance`` ||x_t - u||_{x_t}, ``z_hat_epsilon`` z_hat_t·eps_t. Raises
-    ``ValueError`` for values out of range. Source: Lemma boundlossbias.
+    Args:
+        dimension: n, the dimension of the slice.
+        local_distance: `||x_t - u||_{x_t}`.
+        z_hat_epsilon: `z_hat_t·eps_t`.
+
+    Returns:
+        The bound on the bias.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Section 4.2, Lemma 8 (boundlossbias).
     """
     _whole("dimension", dimension)
     _nonnegative("local_distance", local_distance)
@@ -163,11 +287,23 @@ def bias_bound(dimension: int, local_distance: float, z_hat_epsilon: float) -> f
 
 
 def rate_credit(previous_rate: float, rate: float, divergence: float) -> float:
-    """What raising the rate pays back in one round: (1/eta_{t-1} - 1/eta_t) B_R(u, x_t).
+    """What raising the rate pays back in one round: `(1/eta_{t-1} - 1/eta_t) B_R(u, x_t)`.
 
-    ``previous_rate`` eta_{t-1}, ``rate`` eta_t, ``divergence`` B_R(u, x_t). Raises ``ValueError`` for
-    rates that are not positive or a divergence that is negative. Source: Lemma mdbarrier; with Algorithm
-    2's rates it is 2 n |z_hat_t·eps_t| B_R(u, x_t).
+    With Algorithm 2's rates it is `2 n |z_hat_t·eps_t| B_R(u, x_t)`.
+
+    Args:
+        previous_rate: eta_{t-1}.
+        rate: eta_t.
+        divergence: `B_R(u, x_t)`.
+
+    Returns:
+        The credit, negative where the rate falls.
+
+    Raises:
+        ValueError: for rates that are not positive or a divergence that is negative.
+
+    Source:
+        Section 2, Lemma 2 (mdbarrier).
     """
     _positive("previous_rate", previous_rate)
     _positive("rate", rate)
@@ -178,11 +314,25 @@ def rate_credit(previous_rate: float, rate: float, divergence: float) -> float:
 def scrible_eta0(
     dimension: int, theta: float, loss_bound: float, rounds: int, baseline: float = 0.0
 ) -> float:
-    """The rate of SCRiBLe: sqrt(theta log(HT) / (n² c² T)), no more than 1/(4 n c), with c = max(b, H - b).
+    """The rate of SCRiBLe: `sqrt(theta log(HT) / (n² c² T))`, no more than 1/(4 n c).
 
-    ``dimension`` n, barrier parameter ``theta``, ``loss_bound`` H, ``rounds`` T, ``baseline`` b. Raises
-    ``ValueError`` for values that are not positive or HT <= 1. Source: Theorem inclrregret with B = 0;
-    Abernethy, Hazan and Rakhlin (2008).
+    Here c = max(b, H - b).
+
+    Args:
+        dimension: n, the dimension of the slice.
+        theta: the barrier parameter.
+        loss_bound: H, the largest loss of a round.
+        rounds: T.
+        baseline: b, subtracted from every loss; 0 in the paper, where c = H.
+
+    Returns:
+        eta.
+
+    Raises:
+        ValueError: for values that are not positive, b outside [0, H], or HT <= 1.
+
+    Source:
+        Theorem 7 (inclrregret) with B = 0; Abernethy, Hazan and Rakhlin (2008).
     """
     _whole("dimension", dimension)
     _positive("theta", theta)
@@ -204,12 +354,28 @@ def scrible_bound(
 ) -> float:
     """What SCRiBLe's expected regret cannot exceed when nobody moves its hand.
 
-    theta log(HT) / eta + eta n² c² T + 2,  c = max(b, H - b): 2 n c sqrt(theta T log(HT)) + 2 at the best
-    rate.
+    With c = max(b, H - b)::
 
-    ``dimension`` n, barrier parameter ``theta``, ``loss_bound`` H, ``rounds`` T, ``baseline`` b, ``rate`` eta
-    (by default ``scrible_eta0``). Raises ``ValueError`` for values out of range. Source: Lemma mdbarrier with
-    a constant rate; Abernethy, Hazan and Rakhlin (2008).
+        theta log(HT) / eta + eta n² c² T + 2,
+
+    which is 2 n c sqrt(theta T log(HT)) + 2 at the best rate for the bound.
+
+    Args:
+        dimension: n, the dimension of the slice.
+        theta: the barrier parameter.
+        loss_bound: H, the largest loss of a round.
+        rounds: T.
+        baseline: b, subtracted from every loss; 0 in the paper, where c = H.
+        rate: eta; `scrible_eta0` if None.
+
+    Returns:
+        The bound on the regret of T rounds.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Lemma 2 (mdbarrier) with a constant rate; Abernethy, Hazan and Rakhlin (2008).
     """
     chosen = _rate_within_theorem(dimension, theta, loss_bound, rounds, 0.0, baseline, rate)
     spread = loss_range(loss_bound, baseline)
@@ -220,7 +386,7 @@ def scrible_bound(
 
 
 class OptimisticRates(NamedTuple):
-    """Algorithm 1's learning rate ``eta`` and its share of exploration ``gamma``."""
+    """Algorithm 1's learning rate `eta` and its share of exploration `gamma`."""
 
     eta: float
     gamma: float
@@ -229,14 +395,27 @@ class OptimisticRates(NamedTuple):
 def optimistic_exploration(
     eta: float, rank: int, loss_bound: float, epsilon_bound: float, design_norm: float | None = None
 ) -> float:
-    """The exploration that keeps every |l~_t(y)| <= 1/eta: gamma = eta H kappa (1 + beta).
+    """The exploration that keeps every |l~_t(y)| <= 1/eta: `gamma = eta H kappa (1 + beta)`.
 
-    An exploration mu with ||y||²_{M^+} <= kappa on the whole set (kappa >= r, with equality for a G-optimal
-    design) gives |l~(y)| <= H kappa/gamma + sqrt(r kappa/gamma) beta H <= H kappa (1 + beta)/gamma.
-    ``eta`` is the learning rate, ``rank`` r the dimension of the span of the set, ``loss_bound`` H,
-    ``epsilon_bound`` beta, ``design_norm`` kappa (by default r). Raises ``ValueError`` for values out of
-    range. Source: proof of Lemma mw-sec-ord-bound, with the design's certificate for the paper's lambda,
-    which need not exist.
+    An exploration mu with `||y||²_{M^+} <= kappa` on the whole set (kappa >= r, with equality for a G-optimal
+    design) gives `|l~(y)| <= H kappa/gamma + sqrt(r kappa/gamma) beta H <= H kappa (1 + beta)/gamma`.
+
+    Args:
+        eta: the learning rate.
+        rank: r, the dimension of the span of the set.
+        loss_bound: H, the largest loss of a round.
+        epsilon_bound: beta, the largest entry of a perturbation.
+        design_norm: kappa, the largest `||y||²_{M^+}` of the exploration; r if None.
+
+    Returns:
+        gamma.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Proof of Lemma 16 (mw-sec-ord-bound), with the design's certificate for the paper's lambda, which need
+        not exist.
     """
     _positive("eta", eta)
     _positive("loss_bound", loss_bound)
@@ -247,16 +426,30 @@ def optimistic_exploration(
 def optimistic_second_moment(
     rank: int, loss_bound: float, epsilon_bound: float, design_norm: float | None = None
 ) -> float:
-    """The second moment of the optimistic estimate: E sum_y p_t(y) l~_t(y)² <= 2 kappa H² (1 + r beta²).
+    """The second moment of the optimistic estimate: `E sum_y p_t(y) l~_t(y)² <= 2 kappa H² (1 + r beta²)`.
 
     The paper has it under q_t, with r for kappa, and passes to p_t by p_t <= 2 q_t, at the price of a factor
-    two. The certificate makes that unnecessary: with M = (1 - gamma) M_p + gamma M_mu, let lambda_1, ...,
+    two. The certificate makes that unnecessary: with `M = (1 - gamma) M_p + gamma M_mu`, let lambda_1, ...,
     lambda_r be the eigenvalues of M_p relative to M_mu. They sum to at most kappa, and
-    sum_y p(y) ||y||²_{M^+} = sum_i lambda_i / ((1 - gamma) lambda_i + gamma) <= kappa, a concave function of
-    each. ``rank`` r, ``loss_bound`` H, ``epsilon_bound`` beta, ``design_norm`` kappa (by default r, which
-    gives the bound under q_t whatever mu is). Raises ``ValueError`` for values out of range. Source: Lemma
-    sec-mom-bound, without its assumption beta² r >= 1, under which it is at most the printed (2 H beta r)²
-    for kappa = r.
+    `sum_y p(y) ||y||²_{M^+} = sum_i lambda_i / ((1 - gamma) lambda_i + gamma) <= kappa`, a concave function
+    of each.
+
+    Args:
+        rank: r, the dimension of the span of the set.
+        loss_bound: H, the largest loss of a round.
+        epsilon_bound: beta, the largest entry of a perturbation.
+        design_norm: kappa, the largest `||y||²_{M^+}` of the exploration; r if None. With r the
+            bound holds under q_t whatever mu is.
+
+    Returns:
+        The bound on the second moment.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Lemma 17 (sec-mom-bound), without its assumption beta² r >= 1, under which it is at most the printed
+        (2 H beta r)² for kappa = r.
     """
     _positive("loss_bound", loss_bound)
     _nonnegative("epsilon_bound", epsilon_bound)
@@ -273,12 +466,27 @@ def optimistic_rates(
 ) -> OptimisticRates:
     """The rate and the exploration at which Algorithm 1's corrected bound is least.
 
-    eta = sqrt( log|S| / (T H² kappa (2 (1 + r beta²) + 1 + beta)) ),  gamma = eta H kappa (1 + beta).
+    That is::
 
-    ``rank`` r, ``n_points`` |S| >= 2, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T, ``design_norm``
-    kappa (by default r). Raises ``ValueError`` for values out of range, and when T is so small that gamma >
-    1/2, beyond which the learner would mostly explore. Source: Theorem optimismmain, corrected (its printed
-    rate: ``printed_optimistic_rates``).
+        eta = sqrt( log|S| / (T H² kappa (2 (1 + r beta²) + 1 + beta)) ),    gamma = eta H kappa (1 + beta).
+
+    Args:
+        rank: r, the dimension of the span of the set.
+        n_points: |S|, at least 2.
+        loss_bound: H, the largest loss of a round.
+        epsilon_bound: beta, the largest entry of a perturbation.
+        rounds: T.
+        design_norm: kappa, the largest `||y||²_{M^+}` of the exploration; r if None.
+
+    Returns:
+        eta and gamma.
+
+    Raises:
+        ValueError: for values out of range, and when T is so small that gamma > 1/2, beyond which the learner
+            would mostly explore.
+
+    Source:
+        Section 4.1, Theorem 5 (optimismmain), corrected (its printed rate: `printed_optimistic_rates`).
     """
     _positive("rounds", rounds)
     _choice(n_points)
@@ -304,16 +512,33 @@ def optimistic_bound(
 ) -> float:
     """What Algorithm 1's expected regret cannot exceed.
 
-    log|S|/eta + 2 kappa H² (1 + r beta²) eta T + gamma H T + (2 kappa + 1)(1 + beta) sqrt(BT).
+    With losses l·y in [0, H] on the set::
 
-    ``rank`` r, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T, ``budget`` B,
-    ``rates`` eta and gamma (by default ``optimistic_rates``), ``design_norm`` kappa (by default r). Assumes
-    l·y in [0, H] on the set. Raises ``ValueError`` for values out of range, or a gamma outside [eta H kappa
-    (1 + beta), 1]. Source: Theorem optimismmain, with the certificate kappa in place of
-    p_t <= 2 q_t (see ``optimistic_second_moment``; also sum_y p(y) ||y||_{M^+} <= sqrt(kappa)), and
-    |y·eps| <= (1 + beta) |z·eps|. With kappa = r and beta² r >= 1 its second term is at most the printed
-    4 (H beta r)² eta T; by the paper's own route, for any mu, that constant is twice as large, and 2 kappa +
-    1 is 4 r + 1.
+        log|S|/eta + 2 kappa H² (1 + r beta²) eta T + gamma H T + (2 kappa + 1)(1 + beta) sqrt(BT).
+
+    With kappa = r and beta² r >= 1 the second term is at most the printed 4 (H beta r)² eta T; by the paper's
+    own route, for any mu, that constant is twice as large, and 2 kappa + 1 is 4 r + 1.
+
+    Args:
+        rank: r, the dimension of the span of the set.
+        n_points: |S|.
+        loss_bound: H, the largest loss of a round.
+        epsilon_bound: beta, the largest entry of a perturbation.
+        rounds: T.
+        budget: B, a bound on `sum_t (z_hat_t·eps_t)^2`.
+        rates: eta and gamma; `optimistic_rates` if None.
+        design_norm: kappa, the largest `||y||²_{M^+}` of the exploration; r if None.
+
+    Returns:
+        The bound on the regret of T rounds.
+
+    Raises:
+        ValueError: for values out of range, or a gamma outside [eta H kappa (1 + beta), 1].
+
+    Source:
+        Section 4.1, Theorem 5 (optimismmain), with the certificate kappa in place of p_t <= 2 q_t (see
+        `optimistic_second_moment`; also `sum_y p(y) ||y||_{M^+} <= sqrt(kappa)`), and
+        `|y·eps| <= (1 + beta) |z·eps|`.
     """
     _positive("rounds", rounds)
     if not 1 <= n_points < math.inf:
@@ -345,11 +570,26 @@ def printed_optimistic_rates(
 ) -> OptimisticRates:
     """Algorithm 1's rates as printed.
 
-    eta = sqrt(log|S|/T) / (2 H beta d),  gamma = 2 H² (H + beta sqrt d) eta/lambda.
+    That is::
 
-    ``dimension`` d, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta, ``rounds`` T,
-    ``least_eigenvalue`` lambda of E_mu[y y']; no exploration of an occupancy set has a positive one.
-    Raises ``ValueError`` for values that are not positive, or |S| < 2. Source: Theorem optimismmain.
+        eta = sqrt(log|S|/T) / (2 H beta d),    gamma = 2 H² (H + beta sqrt d) eta/lambda.
+
+    Args:
+        dimension: d, the number of coordinates.
+        n_points: |S|, at least 2.
+        loss_bound: H, the largest loss of a round.
+        epsilon_bound: beta, the largest entry of a perturbation.
+        rounds: T.
+        least_eigenvalue: lambda of E_mu[y y']; no exploration of an occupancy set has a positive one.
+
+    Returns:
+        eta and gamma.
+
+    Raises:
+        ValueError: for values that are not positive, or |S| < 2.
+
+    Source:
+        Section 4.1, Theorem 5 (optimismmain).
     """
     _whole("dimension", dimension)
     for name, value in (
@@ -376,11 +616,27 @@ def printed_optimistic_bound(
 ) -> float:
     """Algorithm 1's bound as printed; for its general mu the proof gives 6 for the first constant, 4.
 
-    (4 H beta d + H³/(beta lambda d) + H²/(lambda sqrt d)) sqrt(T log|S|) + 10 beta d sqrt(BT).
+    That is::
 
-    ``dimension`` d, ``n_points`` |S|, ``loss_bound`` H, ``epsilon_bound`` beta >= 1, ``rounds`` T, ``budget``
-    B, ``least_eigenvalue`` lambda. Raises ``ValueError`` for values that are not positive (``budget``:
-    negative), or |S| < 2. Source: Theorem optimismmain (restated).
+        (4 H beta d + H³/(beta lambda d) + H²/(lambda sqrt d)) sqrt(T log|S|) + 10 beta d sqrt(BT).
+
+    Args:
+        dimension: d, the number of coordinates.
+        n_points: |S|, at least 2.
+        loss_bound: H, the largest loss of a round.
+        epsilon_bound: beta, the largest entry of a perturbation, at least 1.
+        rounds: T.
+        budget: B, a bound on `sum_t (z_hat_t·eps_t)^2`.
+        least_eigenvalue: lambda of E_mu[y y'].
+
+    Returns:
+        The printed bound on the regret of T rounds.
+
+    Raises:
+        ValueError: for values that are not positive (the budget: negative), or |S| < 2.
+
+    Source:
+        Section 4.1, Theorem 5 (optimismmain), as restated in the appendix.
     """
     printed_optimistic_rates(dimension, n_points, loss_bound, epsilon_bound, rounds, least_eigenvalue)
     _nonnegative("budget", budget)
@@ -400,11 +656,28 @@ def printed_optimistic_bound(
 def confidence_radius(counts: FloatArray, episodes: int, delta: float) -> FloatArray:
     """How far the empirical next-state distribution can be from the true one, in L1.
 
-    w(h,s,a) = sqrt( 2 (S log 2 + log(HSAK/delta)) / N(h,s,a) ), infinite where N = 0.
+    That is::
 
-    ``counts`` N(h,s,a,s'), shape (H, S, A, S); ``episodes`` K; ``delta`` the probability of failure. Returns
-    shape (H, S, A). Raises ``ValueError`` for a wrong shape, negative counts or delta outside (0, 1).
-    Source: Lemma concentration, with the constants of Weissman et al. (2003).
+        w(h,s,a) = sqrt( 2 (S log 2 + log(HSAK/delta)) / N(h,s,a) ).
+
+    Args:
+        counts: (H, S, A, S) visits N(h,s,a,s').
+        episodes: K.
+        delta: the probability of failure, in (0, 1).
+
+    Returns:
+        (H, S, A) radii w, infinite where N = 0.
+
+    Raises:
+        ValueError: for a wrong shape, negative counts, or delta outside (0, 1).
+
+    Source:
+        Appendix B, Lemma 10 (concentration), with the constants of Weissman et al. (2003).
+
+    Example:
+        >>> counts = np.full((2, 3, 2, 3), 400)
+        >>> confidence_radius(counts, episodes=10_000, delta=1 / 20_000)[0, 0, 0].round(3).item()
+        0.199
     """
     counts = real_array("counts", counts)
     visits, log_term = _visits_and_log(counts, episodes, delta, math.log(2))
@@ -413,11 +686,26 @@ def confidence_radius(counts: FloatArray, episodes: int, delta: float) -> FloatA
 
 
 def epsilon(radius: FloatArray) -> FloatArray:
-    """The perturbation vector of a confidence radius: eps(h,s,a) = (H - h + 1) min(2, 2 w(h,s,a)), h from 1.
+    """The perturbation of a confidence radius: `eps(h,s,a) = (H - h + 1) min(2, 2 w(h,s,a))`, h from 1.
 
-    ``radius`` w, shape (H, S, A); the result has the same shape. Twice the radius, because both the true
-    dynamics and those of y lie in the ball; (H - h + 1), because an error made at step h is carried to the
-    end. Raises ``ValueError`` for a wrong shape or a negative radius. Source: Lemma boundocdiff, corrected.
+    Twice the radius, because both the true dynamics and those of y lie in the ball; (H - h + 1), because an
+    error made at step h is carried to the end.
+
+    Args:
+        radius: (H, S, A) L1 radii w, nonnegative; infinite where nothing is known.
+
+    Returns:
+        (H, S, A) eps, between 0 and 2H.
+
+    Raises:
+        ValueError: for a wrong shape or a negative radius.
+
+    Source:
+        Appendix B, Lemma 13 (boundocdiff), corrected.
+
+    Example:
+        >>> epsilon(np.full((3, 1, 1), 0.25)).ravel().tolist()
+        [1.5, 1.0, 0.5]
     """
     radius = real_array("radius", radius)
     if radius.ndim != 3:
@@ -429,22 +717,46 @@ def epsilon(radius: FloatArray) -> FloatArray:
 
 
 def beta(horizon: int) -> float:
-    """The largest entry ``epsilon`` can have: 2 H.
+    """The largest entry `epsilon` can have: 2 H.
 
-    ``horizon`` H. Raises ``ValueError`` unless it is positive. Source: the protocol of Section 3.2, for the
-    corrected Lemma boundocdiff.
+    Args:
+        horizon: H.
+
+    Returns:
+        2H.
+
+    Raises:
+        ValueError: unless the horizon is a positive integer.
+
+    Source:
+        The protocol of Section 3.2, for the corrected Lemma 13 (boundocdiff).
     """
     _whole("horizon", horizon)
     return 2.0 * horizon
 
 
 def B(n_states: int, n_actions: int, horizon: int, episodes: int, delta: float) -> float:
-    """What sum (z_hat·eps)² cannot exceed in one epoch.
+    """What `sum (z_hat·eps)²` cannot exceed in one epoch.
 
-    8 H (S log 2 + log(HSAK/delta)) sum over (h,s,a) of (H - h + 1)².
+    That is::
 
-    ``n_states`` S, ``n_actions`` A, ``horizon`` H, ``episodes`` K, ``delta`` the probability of failure.
-    Raises ``ValueError`` for values out of range. Source: Lemma sumofepsilons, for ``epsilon``.
+        8 H (S log 2 + log(HSAK/delta)) sum over (h,s,a) of (H - h + 1)².
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+        delta: the probability of failure, in (0, 1).
+
+    Returns:
+        B.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Appendix B, Lemma 14 (sumofepsilons), for `epsilon`.
     """
     log_term = _log_term(n_states, n_actions, horizon, episodes, delta, math.log(2))
     cells = n_states * n_actions * sum(steps_left**2 for steps_left in range(1, horizon + 1))
@@ -452,11 +764,21 @@ def B(n_states: int, n_actions: int, horizon: int, episodes: int, delta: float) 
 
 
 def printed_epsilon(counts: FloatArray, episodes: int, delta: float) -> FloatArray:
-    """The printed perturbation vector: 5 H sqrt( (S + log(HSAK/delta)) / max(N(h,s,a), 1) ).
+    """The printed perturbation vector: `5 H sqrt( (S + log(HSAK/delta)) / max(N(h,s,a), 1) )`.
 
-    ``counts`` N(h,s,a,s'), shape (H, S, A, S); ``episodes`` K; ``delta`` the probability of failure. Returns
-    shape (H, S, A). Raises ``ValueError`` as ``confidence_radius``. Source: Eq. (epsilon), Algorithm 3, line
-    4.
+    Args:
+        counts: (H, S, A, S) visits N(h,s,a,s').
+        episodes: K.
+        delta: the probability of failure, in (0, 1).
+
+    Returns:
+        (H, S, A) eps.
+
+    Raises:
+        ValueError: for a wrong shape, negative counts, or delta outside (0, 1).
+
+    Source:
+        Eq. (epsilon); Algorithm 3, line 4.
     """
     counts = real_array("counts", counts)
     visits, log_term = _visits_and_log(counts, episodes, delta, 1.0)
@@ -465,19 +787,45 @@ def printed_epsilon(counts: FloatArray, episodes: int, delta: float) -> FloatArr
 
 
 def printed_beta(n_states: int, n_actions: int, horizon: int, episodes: int, delta: float) -> float:
-    """The printed bound on the perturbation vector: 5 H sqrt(S + log(HSAK/delta)).
+    """The printed bound on the perturbation vector: `5 H sqrt(S + log(HSAK/delta))`.
 
-    ``n_states`` S, ``n_actions`` A, ``horizon`` H, ``episodes`` K, ``delta`` the probability of failure.
-    Raises ``ValueError`` for values out of range. Source: proof of Theorem main.
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+        delta: the probability of failure, in (0, 1).
+
+    Returns:
+        beta.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Appendix B, proof of Theorem 3 (main).
     """
     return 5 * horizon * math.sqrt(_log_term(n_states, n_actions, horizon, episodes, delta, 1.0))
 
 
 def printed_B(n_states: int, n_actions: int, horizon: int, episodes: int, delta: float) -> float:
-    """The printed budget of an epoch: 25 H⁴ S A (S + log(HSAK/delta)) = beta² S A H².
+    """The printed budget of an epoch: `25 H⁴ S A (S + log(HSAK/delta)) = beta² S A H²`.
 
-    ``n_states`` S, ``n_actions`` A, ``horizon`` H, ``episodes`` K, ``delta`` the probability of failure.
-    Raises ``ValueError`` for values out of range. Source: Lemma sumofepsilons.
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+        delta: the probability of failure, in (0, 1).
+
+    Returns:
+        B.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Appendix B, Lemma 14 (sumofepsilons).
     """
     return (
         printed_beta(n_states, n_actions, horizon, episodes, delta) ** 2 * n_states * n_actions * horizon**2

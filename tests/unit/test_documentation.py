@@ -44,7 +44,7 @@ OBJECTS = dict(public_objects())
 
 
 # Modules whose docstrings are still to be brought into the style; the list only ever gets shorter.
-OLD_STYLE = ("theory.", "engine.kernels.", "game.protocol.Round", "game.rules.View")
+OLD_STYLE = ("engine.kernels.", "game.protocol.Round", "game.rules.View")
 OLD_STYLE += ("figures.explorable.", "figures.picture.", "figures.shapes.", "figures.style.")
 IN_STYLE = [name for name in OBJECTS if not name.removeprefix("aggbandit.").startswith(OLD_STYLE)]
 BRITISH = re.compile(

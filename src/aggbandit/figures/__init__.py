@@ -8,7 +8,7 @@ Three names are all a chapter needs::
     figures.picture(fig, caption="…", alt="…")                   # a still one, shown with its words
     figures.explorable(draw, p=[0, 0.5, 1], caption="…", alt="…")   # one that moves, with no kernel
 
-and colors that mean the same everywhere: ``figures.LEARNER``, ``figures.BEST``, ``figures.LOSS`` and so on
+and colors that mean the same everywhere: `figures.LEARNER`, `figures.BEST`, `figures.LOSS` and so on
 (`aggbandit.figures.style`). Nothing in this package is imported by the algorithms.
 """
 

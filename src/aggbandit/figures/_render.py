@@ -63,7 +63,7 @@ class Frame:
 def render(drawing: Figure | str, alt: str) -> Frame:
     """One drawing as HTML with its alternative text.
 
-    A matplotlib figure becomes an ``<img>`` with its bytes inside, and is closed. A string is taken for
+    A matplotlib figure becomes an `<img>` with its bytes inside, and is closed. A string is taken for
     SVG or HTML; SVG gets the alternative text as its label.
 
     Args:
@@ -101,7 +101,7 @@ def render(drawing: Figure | str, alt: str) -> Frame:
 
 
 def caption_html(caption: str) -> str:
-    r"""The caption with ``$…$`` turned into ``\(…\)``, which the page and the notebook both typeset."""
+    r"""The caption with `$…$` turned into `\(…\)`, which the page and the notebook both typeset."""
     if not caption.strip():
         raise ValueError("caption is empty; a figure's caption says what to take away from it")
     return re.sub(r"\$([^$]+)\$", r"\\(\1\\)", " ".join(caption.split()))

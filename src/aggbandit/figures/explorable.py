@@ -24,16 +24,16 @@ Make the call the last expression of its cell.
 - `draw` gets one value of each parameter by name and returns a matplotlib figure (or an SVG or HTML string).
   It must depend on nothing else that changes: make random numbers inside, from a fixed seed.
   Fix the limits of the axes, so that only what is meant to move moves.
-- Values: numbers become a slider, strings become buttons. ``{value: "what to write"}`` labels them; numbers
+- Values: numbers become a slider, strings become buttons. `{value: "what to write"}` labels them; numbers
   are otherwise written with as few digits as tell them apart.
 - `alt` is a format string over the parameters, or a function of them; each frame gets its own words.
-- `caption`: the takeaway, and a question to move for. ``$…$`` is mathematics, inline HTML is allowed.
+- `caption`: the takeaway, and a question to move for. `$…$` is mathematics, inline HTML is allowed.
 - On a page, at most 40 frames and 400 kB: a plain line plot is 6–10 kB, a busy double one 15–20 kB. A whole
   chapter must stay under 1 MB. In a live notebook there is no limit.
 
-How it moves. Each frame is an ``HTML`` widget in a ``Stack``, and the control's index is linked to the
-stack's in the browser (``jslink``): the built page needs no kernel. Two parameters make a stack of stacks.
-``book.css`` and ``book.js`` give it its looks, names for screen readers, and buttons that need no kernel.
+How it moves. Each frame is an `HTML` widget in a `Stack`, and the control's index is linked to the
+stack's in the browser (`jslink`): the built page needs no kernel. Two parameters make a stack of stacks.
+`book.css` and `book.js` give it its looks, names for screen readers, and buttons that need no kernel.
 Where the kernel lives, it follows the controls too, for front ends in which links between widgets are dead.
 
 What stands behind it. The output carries the opening frame once more as a plain picture (PNG or SVG), which
@@ -43,7 +43,7 @@ When it draws. Run for the book, the call draws everything at once, so that the 
 live notebook (JupyterLab, or the kernel in the page) it draws the opening frame at once, any other when it
 is first asked for, and the rest while the kernel is idle: a few seconds later everything is there, and
 JupyterLab's "Save Widget State" keeps it. Until a frame is drawn, the last one stands in its place, dimmed.
-The environment variable ``AGGBANDIT_FRAMES`` (``all`` or ``live``) overrides the guess.
+The environment variable `AGGBANDIT_FRAMES` (`all` or `live`) overrides the guess.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def explorable(
     """A figure of one or two parameters that moves in the browser, with or without a kernel.
 
     Args:
-        draw: Called as ``draw(**parameters)``; returns a matplotlib figure, or a string of SVG or HTML.
-        caption: What to take away, and a question to move for; ``$…$`` is mathematics.
+        draw: Called as `draw(**parameters)`; returns a matplotlib figure, or a string of SVG or HTML.
+        caption: What to take away, and a question to move for; `$…$` is mathematics.
         alt: The words of each frame: a format string over the parameters, or a function of them.
         labels: Names of the parameters in the text's symbols; by default their own.
         start: Values to open on; by default the first of each. Numbers need only be close.

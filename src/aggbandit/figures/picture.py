@@ -33,7 +33,7 @@ def picture(drawing: Figure | str, *, caption: str, alt: str) -> Picture:
 
     Args:
         drawing: A matplotlib figure (closed afterward, so that it is not shown twice) or an SVG string.
-        caption: One or two sentences with the takeaway; ``$…$`` is mathematics, inline HTML is allowed.
+        caption: One or two sentences with the takeaway; `$…$` is mathematics, inline HTML is allowed.
         alt: What the picture shows, in words, for those who do not see it.
 
     Returns:

@@ -12,7 +12,7 @@ from aggbandit._arrays import FloatArray
 from aggbandit.figures.style import BASELINE, WALL
 
 TRIANGLE = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(0.75)]])
-"""Where three pure choices lie: a distribution p over them is drawn at ``p @ TRIANGLE``."""
+"""Where three pure choices lie: a distribution p over them is drawn at `p @ TRIANGLE`."""
 
 
 def closed(corners: FloatArray) -> FloatArray:
@@ -86,7 +86,7 @@ def arrow(ax: Any, start: FloatArray, end: FloatArray, color: str, **style: Any)
         start: (2,) its foot.
         end: (2,) its tip.
         color: Of line and head.
-        **style: What differs: ``lw``, ``ls``, ``shrinkA`` and ``shrinkB`` (gaps at foot and tip), ``zorder``.
+        **style: What differs: `lw`, `ls`, `shrinkA` and `shrinkB` (gaps at foot and tip), `zorder`.
     """
     order = {"zorder": style.pop("zorder")} if "zorder" in style else {}
     look = {"arrowstyle": "-|>", "color": color, "lw": 2, "shrinkA": 0, "shrinkB": 0} | style
@@ -101,7 +101,7 @@ def view(azimuth: float, elevation: float) -> FloatArray:
         elevation: Degrees above the horizon.
 
     Returns:
-        (2, 3): a point p is drawn at ``view @ p``.
+        (2, 3): a point p is drawn at `view @ p`.
     """
     a, e = np.radians(azimuth), np.radians(elevation)
     return np.array(

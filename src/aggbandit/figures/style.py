@@ -1,8 +1,8 @@
 """The house style: one look, one color and one meaning for each quantity, in every chapter.
 
 Pictures are drawn dark on white. In the dark theme the page turns lightness around and keeps hue
-(``invert`` and ``hue-rotate`` in ``book.css``), so blue stays blue and one picture serves both themes.
-Every color here has channels that are multiples of 17 (``#0077BB`` is ``#07B``): frames are rounded to that
+(`invert` and `hue-rotate` in `book.css`), so blue stays blue and one picture serves both themes.
+Every color here has channels that are multiples of 17 (`#0077BB` is `#07B`): frames are rounded to that
 grid before they are compressed, and the house colors survive it exactly.
 
 ========== ============ =====================================================================
@@ -115,16 +115,16 @@ def use_style() -> None:
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """The house style inside a ``with`` block, and the former one after it."""
+    """The house style inside a `with` block, and the former one after it."""
     with matplotlib.rc_context(STYLE):
         yield
 
 
 def axes(rows: int = 1, columns: int = 1, *, height: float = 3.4, **options: Any) -> tuple[Any, Any]:
-    """A figure of the house's width and its axes: ``plt.subplots`` with the width decided.
+    """A figure of the house's width and its axes: `plt.subplots` with the width decided.
 
-    `rows` by `columns` panels; `height` in inches for the whole figure; `options` go to ``plt.subplots``.
-    Returns ``(figure, axes)`` as ``plt.subplots`` does.
+    `rows` by `columns` panels; `height` in inches for the whole figure; `options` go to `plt.subplots`.
+    Returns `(figure, axes)` as `plt.subplots` does.
     """
     with house_style():
         return plt.subplots(rows, columns, figsize=(WIDTH, height), **options)

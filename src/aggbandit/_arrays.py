@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
 from pathlib import Path
-from types import MappingProxyType
+from types import FunctionType, MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -329,16 +329,33 @@ def check_unit_interval(name: str, array: FloatArray) -> None:
         raise ValueError(f"{place(name, where)} is {shown}; losses must lie in [0, 1]")
 
 
+def check_kind(name: str, value: object, kind: type, remedy: str) -> None:
+    """Raise TypeError unless the value is of this type; `remedy` is what to write instead."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{name} is {shown(value)}; it must be {remedy}")
+
+
+def shown(value: object) -> str:
+    """A short word for what was given, for an error."""
+    if isinstance(value, type):
+        return f"the class {value.__name__} itself"
+    if isinstance(value, FunctionType):
+        return f"the function {value.__name__} itself"
+    if value is None or isinstance(value, (bool, int, float, complex, str, np.generic)):
+        return repr(value)
+    return f"of type {type(value).__name__}"
+
+
 def check_state(name: str, value: int, n_states: int) -> None:
     """Raise ValueError unless `value` is a state: an integer in 0..n_states-1."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or not 0 <= value < n_states:
-        raise ValueError(f"{name} is {value!r}; it must be a state 0..{n_states - 1}")
+        raise ValueError(f"{name} is {shown(value)}; it must be a state 0..{n_states - 1}")
 
 
 def check_positive_int(name: str, value: int) -> None:
     """Raise ValueError unless `value` is an integer of at least one."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
-        raise ValueError(f"{name} is {value!r}; it must be an integer of at least 1")
+        raise ValueError(f"{name} is {shown(value)}; it must be an integer of at least 1")
 
 
 def check_rng(rng: np.random.Generator) -> None:

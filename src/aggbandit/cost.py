@@ -65,6 +65,8 @@ def of_reduction(horizon: int, n_states: int, n_actions: int) -> Cost:
     """
     for name, value in (("horizon", horizon), ("n_states", n_states), ("n_actions", n_actions)):
         check_positive_int(name, value)
+    # As Python's integers: NumPy's small ones run over.
+    horizon, n_states, n_actions = int(horizon), int(n_states), int(n_actions)
     entries = horizon * n_states**2 * n_actions
     counts = (1, entries, entries * n_states)
     return Cost(

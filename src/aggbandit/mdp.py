@@ -26,6 +26,7 @@ from aggbandit._arrays import (
     IntArray,
     by_action,
     check_finite,
+    check_kind,
     check_memory,
     check_positive_int,
     check_rng,
@@ -509,12 +510,16 @@ def uniform_policy(mdp: FiniteHorizonMDP) -> FloatArray:
     Returns:
         (H, S, A) probabilities.
 
+    Raises:
+        TypeError: for anything else than an MDP.
+
     Example:
         >>> import aggbandit as ab
         >>> policy = ab.uniform_policy(ab.night_driver().mdp)
         >>> policy.shape, policy[0, 0]
         ((3, 3, 2), array([0.5, 0.5]))
     """
+    check_kind("mdp", mdp, FiniteHorizonMDP, "a FiniteHorizonMDP: world.mdp of a World")
     return np.full(mdp.shape[:3], 1.0 / mdp.n_actions)
 
 

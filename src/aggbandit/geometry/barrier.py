@@ -12,7 +12,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import FloatArray, check_finite, real_array
+from aggbandit._arrays import FloatArray, check_finite, check_kind, real_array
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer, newton
 from aggbandit.geometry.dikin import DikinEllipsoid, dikin_ellipsoid
 from aggbandit.geometry.polytope import Polytope
@@ -36,6 +36,9 @@ class LogBarrier:
     Args:
         body: the set.
 
+    Raises:
+        TypeError: for anything else than a `Polytope`.
+
     Source:
         Section 2 (self-concordant barriers) and the appendix on efficient implementation.
 
@@ -54,6 +57,9 @@ class LogBarrier:
     """
 
     body: Polytope
+
+    def __post_init__(self) -> None:
+        check_kind("body", self.body, Polytope, "a polytope: ab.Polytope(A, b)")
 
     @property
     def theta(self) -> float:

@@ -38,6 +38,7 @@ from scipy.linalg import cho_solve_banded, cholesky_banded
 from aggbandit._arrays import (
     FloatArray,
     check_finite,
+    check_kind,
     check_shape,
     first,
     place,
@@ -165,6 +166,7 @@ class OccupancyBarrier:
         body: the set.
 
     Raises:
+        TypeError: for anything else than an `OccupancySet`.
         ValueError: for a radius below 1e-12, at which double precision has no digit left.
 
     Source:
@@ -186,6 +188,7 @@ class OccupancyBarrier:
     """
 
     def __init__(self, body: OccupancySet) -> None:
+        check_kind("body", body, OccupancySet, "ab.OccupancySet(P_hat, radius)")
         horizon, n_states, n_actions, _ = body.shape
         thin = body.radius < LEAST_RADIUS
         if thin.any():

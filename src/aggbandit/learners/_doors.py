@@ -8,11 +8,13 @@ from types import FunctionType
 
 import numpy as np
 
+from aggbandit._arrays import shown
+
 
 def check_number(name: str, value: float) -> float:
     """The value as a float, or TypeError if it is no real number; TypeError also for a truth value."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {_shown(value)}; it must be a number")
+        raise TypeError(f"{name} is {shown(value)}; it must be a number")
     return float(value)
 
 
@@ -39,27 +41,10 @@ def check_has(name: str, value: object, methods: tuple[str, ...], remedy: str) -
     """
     if not isinstance(value, (type, FunctionType)) and all(hasattr(value, method) for method in methods):
         return
-    raise TypeError(f"{name} is {_shown(value)}; it must be {remedy}")
-
-
-def check_kind(name: str, value: object, kind: type, remedy: str) -> None:
-    """Raise TypeError unless the value is of this type; `remedy` is what to write instead."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{name} is {_shown(value)}; it must be {remedy}")
+    raise TypeError(f"{name} is {shown(value)}; it must be {remedy}")
 
 
 def check_function(name: str, value: object, remedy: str) -> None:
     """Raise TypeError unless the value can be called, and is no class; `remedy` is what to write instead."""
     if isinstance(value, type) or not callable(value):
-        raise TypeError(f"{name} is {_shown(value)}; it must be {remedy}")
-
-
-def _shown(value: object) -> str:
-    """A short word for what was given."""
-    if isinstance(value, type):
-        return f"the class {value.__name__} itself"
-    if isinstance(value, FunctionType):
-        return f"the function {value.__name__} itself"
-    if value is None or isinstance(value, (bool, int, float, complex, str, np.generic)):
-        return repr(value)
-    return f"of type {type(value).__name__}"
+        raise TypeError(f"{name} is {shown(value)}; it must be {remedy}")

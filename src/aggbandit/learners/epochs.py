@@ -186,6 +186,6 @@ def most_epochs(n_states: int, n_actions: int, horizon: int, episodes: int) -> i
         >>> ab.epochs.most_epochs(n_states=3, n_actions=2, horizon=3, episodes=1000)
         141
     """
-    n_cells = n_actions + (horizon - 1) * n_states * n_actions
+    n_cells = int(n_actions) + (int(horizon) - 1) * int(n_states) * int(n_actions)
     # floor(log2 K) is the number of binary digits minus one.
     return n_cells * int(episodes).bit_length() + 1

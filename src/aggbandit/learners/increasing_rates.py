@@ -12,6 +12,7 @@ from aggbandit._arrays import (
     FloatArray,
     check_finite,
     check_positive_int,
+    check_rng,
     check_shape,
     first,
     place,
@@ -269,9 +270,13 @@ class IncreasingRateOMD:
         Returns:
             The point, in the shape of the barrier's points.
 
+        Raises:
+            TypeError: unless `rng` is a generator.
+
         Source:
             Algorithm 2, lines 4 and 5.
         """
+        check_rng(rng)
         self._y = self._ellipsoid.sample(rng)
         return self._y
 

@@ -10,9 +10,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray, Int32Array, check_positive_int
+from aggbandit._arrays import FloatArray, Int32Array, check_kind, check_positive_int
 from aggbandit.feedback import FullFeedback
-from aggbandit.learners._doors import check_kind
 from aggbandit.losses import LossSequence, against
 from aggbandit.mdp import FiniteHorizonMDP
 

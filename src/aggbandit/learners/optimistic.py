@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, read_only, real_array, reduce_frozen
-from aggbandit.learners._doors import check_kind, check_number
+from aggbandit._arrays import FloatArray, check_kind, check_rng, read_only, real_array, reduce_frozen
+from aggbandit.learners._doors import check_number
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.increasing_rates import check_observation
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
@@ -201,9 +201,13 @@ class OptimisticEXP2:
         Returns:
             (d,) the point.
 
+        Raises:
+            TypeError: unless `rng` is a generator.
+
         Source:
             Algorithm 1, line 5.
         """
+        check_rng(rng)
         cumulated = np.cumsum(self._probabilities)
         self._played = int(np.searchsorted(cumulated, rng.random() * cumulated[-1], side="right"))
         y: FloatArray = self.points[self._played]

@@ -22,9 +22,11 @@ from aggbandit._arrays import (
     FloatArray,
     IntArray,
     check_finite,
+    check_kind,
     check_memory,
     check_nonnegative,
     check_positive_int,
+    check_rng,
     check_shape,
     check_state,
     first,
@@ -34,7 +36,7 @@ from aggbandit._arrays import (
 from aggbandit.feedback import AggregateFeedback
 from aggbandit.geometry.occupancy_barrier import OccupancyBarrier
 from aggbandit.geometry.occupancy_set import OccupancySet
-from aggbandit.learners._doors import check_function, check_has, check_kind, check_number
+from aggbandit.learners._doors import check_function, check_has, check_number
 from aggbandit.learners.confidence import Confidence, CorrectedConfidence, empirical_dynamics
 from aggbandit.learners.epochs import Epoch, EpochSummary, epoch_budget, epoch_over, restart
 from aggbandit.learners.identity import NAMELESS, described
@@ -235,8 +237,10 @@ class AggregateFeedbackLearner:
             (H, S, A) the policy.
 
         Raises:
+            TypeError: unless `rng` is a generator.
             RuntimeError: when all K episodes have been played: radii and rates were made for K.
         """
+        check_rng(rng)
         self.check_episodes(1)
         if self._barrier.dimension == 0:
             return policy_of(self._barrier.dikin(self.state.center).sample(rng))
@@ -254,10 +258,12 @@ class AggregateFeedbackLearner:
             The round of Algorithm 2; None if S = A = 1, where there is nothing to learn.
 
         Raises:
+            TypeError: unless it is an `AggregateFeedback`.
             ValueError: before anything changes, for a total outside [0, H], or a trajectory of another shape
                 or from another state than s_1.
             RuntimeError: when no policy was asked for.
         """
+        check_kind("feedback", feedback, AggregateFeedback, "ab.AggregateFeedback.observe(trajectory, loss)")
         trajectory, total = feedback.trajectory, feedback.total
         if trajectory.shape != self.shape:
             raise ValueError(
@@ -294,7 +300,10 @@ class AggregateFeedbackLearner:
 
     def end_epoch(self) -> None:
         """Line 14: `N_{i+1} = N_i + n_i`, and the next epoch begins."""
-        dual = self.between_epochs(self.epoch.dual if self._state is None else self._state.dual)
+        dual = real_array(
+            "between_epochs(dual)",
+            self.between_epochs(self.epoch.dual if self._state is None else self._state.dual),
+        )
         check_shape("between_epochs(dual)", dual, self.shape, "(H, S, A, S)")
         check_finite("between_epochs(dual)", dual)
         summary = self._summary()
@@ -558,7 +567,7 @@ def _finished(rows: NDArray[Any], first_episode: int) -> tuple[EpochSummary, ...
     """The summaries of all epochs before the one that began with `first_episode`, from their entries."""
     kinds = [{"int": int, "float": float, "bool": bool}[str(field.type)] for field in fields(EpochSummary)]
     table = real_array("finished", rows)
-    check_shape("finished", table, (len(table), len(kinds)), "(epochs, fields)")
+    check_shape("finished", table, (*table.shape[:1], len(kinds)), "(epochs, fields)")
     check_finite("finished", table)
     finished = tuple(
         EpochSummary(*(kind(value) for kind, value in zip(kinds, row, strict=True))) for row in table.tolist()

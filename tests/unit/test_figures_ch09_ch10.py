@@ -133,3 +133,25 @@ def test_the_bound_of_an_epoch_is_at_most_the_one_written_out(n_states, n_action
     written = 3 * n * horizon * np.sqrt(theta * log * episodes) + 4 * n * horizon * theta * log + 2
     written += (4 * n * theta * log + 2 * n + 1) * np.sqrt(budget * episodes)
     assert ab.theory.increasing_rates_bound(n, theta, horizon, episodes, budget) <= written
+
+
+def test_labels_at_the_ends_keep_their_order_and_a_gap():
+    heights = [0.86, 0.87, 0.79, 0.43]
+    placed = ch10._apart(heights, 0.08)
+    assert np.array_equal(np.argsort(placed), np.argsort(heights))
+    assert np.diff(np.sort(placed)).min() >= 0.08 - 1e-12
+    assert placed[3] == 0.43
+
+
+def test_the_inset_holds_the_whole_ellipse_around_the_plan():
+    ring = np.stack([np.cos(np.linspace(0, 6, 40)), np.sin(np.linspace(0, 6, 40))], axis=1)
+    plan = np.array([1.5, 1.6])
+    shadows = {"set": 1.5 + ring, "city": 1.5 + ring / 2, "ellipse": plan + ring / 50}
+    points = {"plan": plan, "drive": plan, "best": np.array([1.0, 2.0])}
+    fig = ch10.time_lapse("now", shadows, points, {"1": (0.5, 1.0, 3)}, (0.5, 2.75, 0.5, 2.75))
+    (inset,) = fig.axes[0].child_axes
+    for k, (low, high) in enumerate((inset.get_xlim(), inset.get_ylim())):
+        assert low < shadows["ellipse"][:, k].min()
+        assert shadows["ellipse"][:, k].max() < high
+        assert (low + high) / 2 == pytest.approx(plan[k])
+    assert high - low < 0.1

@@ -16,11 +16,8 @@ from aggbandit.figures.style import (
     BEST,
     BOUND,
     DASHES,
-    ESTIMATE,
-    FAINT,
     INK,
     LEARNER,
-    LOSS,
     MARKERS,
     REGION,
     WALL,
@@ -36,7 +33,7 @@ __all__ = ["budgets", "ellipse", "outline", "proof_map", "regret_by_learner", "t
 
 
 def _corner(body: OccupancySet, table: FloatArray) -> FloatArray:
-    """The x in the set with the least x·table: backward induction with the luckiest row in every cell."""
+    """The x in the set with the least x . table: backward induction with the luckiest row in every cell."""
     horizon, n_states, n_actions, _ = body.shape
     rest = np.zeros(n_states)
     rows, policy = np.zeros(body.shape), np.zeros((horizon, n_states, n_actions))
@@ -62,9 +59,15 @@ def _luckiest_row(p: FloatArray, radius: float, value: FloatArray) -> FloatArray
 
 
 def outline(body: OccupancySet, tables: Sequence[FloatArray], directions: int = 36) -> FloatArray:
-    """The shadow of a plausible set in the plane of two expected totals, as a closed polygon (k, 2).
+    """The shadow of a plausible set in the plane of two expected totals.
 
-    `body` is the set, `tables` the two loss tables; corners are found by pushing in so many `directions`.
+    Args:
+        body: the set.
+        tables: the two loss tables, (H, S, A, S) each.
+        directions: corners are found by pushing in so many.
+
+    Returns:
+        (k, 2) a closed polygon.
     """
     corners = []
     for angle in np.linspace(0, 2 * np.pi, directions, endpoint=False):
@@ -78,10 +81,18 @@ def outline(body: OccupancySet, tables: Sequence[FloatArray], directions: int = 
 def ellipse(
     barrier: OccupancyBarrier, x: FloatArray, tables: Sequence[FloatArray]
 ) -> tuple[FloatArray, FloatArray]:
-    """The shadow of the Dikin ellipsoid at x in the plane of two expected totals: its center (2,), its edge.
+    """The shadow of the Dikin ellipsoid at x in the plane of two expected totals.
 
-    `barrier` of the set, `x` (H, S, A, S) the point, `tables` the two loss tables. For directions c of the
-    plane the half-width is the dual norm of c, so the shadow is the ellipse of their inner products.
+    For directions c of the plane the half-width is the dual norm of c, so the shadow is the ellipse of their
+    inner products.
+
+    Args:
+        barrier: of the set.
+        x: (H, S, A, S) the point.
+        tables: the two loss tables, (H, S, A, S) each.
+
+    Returns:
+        (2,) its center, and (73, 2) its edge.
     """
     dikin = barrier.dikin(x)
     steps = [-dikin.newton_step(table) for table in tables]
@@ -102,11 +113,17 @@ def time_lapse(
     turning: Mapping[str, tuple[float, float, int]],
     window: tuple[float, float, float, float],
 ) -> Figure:
-    """A moment of a run. Left, the plane of two totals; right, the policy place by place.
+    """A moment of a run. Left, the plane of two totals, with an inset; right, the policy place by place.
 
-    `shadows`: polygons (k, 2) called "set", "city" and "ellipse"; `points`: (2,) called "plan", "drive" and
-    "best"; `turning`: for every place its probability of turning, the best policy's, and the visits;
-    `window`: left, right, bottom and top of the plane; `title` over the plane.
+    Args:
+        title: over the plane.
+        shadows: polygons (k, 2) called "set", "city" and "ellipse".
+        points: (2,) called "plan", "drive" and "best".
+        turning: for every place its probability of turning, the best policy's, and the visits.
+        window: left, right, bottom and top of the plane.
+
+    Returns:
+        The figure.
     """
     fig: Figure
     fig, (plane, bars) = axes(1, 2, height=3.7, width_ratios=(1.1, 1))
@@ -118,6 +135,7 @@ def time_lapse(
     plane.plot(*points["drive"], "x", color=INK, ms=8, mew=2.2, zorder=6)
     plane.plot(*points["best"], "D", color=BEST, ms=8, zorder=5)
     plane.set(xlim=window[:2], ylim=window[2:], xlabel="expected total, dry", ylabel="in rain", title=title)
+    _magnify(plane, shadows, points, window)
     rows = np.arange(len(turning))[::-1]
     for row, (now, best, visits) in zip(rows, turning.values(), strict=True):
         bars.barh(row, now, height=0.6, color=LEARNER)
@@ -130,18 +148,53 @@ def time_lapse(
     return fig
 
 
-def budgets(lengths: FloatArray, used: FloatArray, allowed: FloatArray) -> Figure:
-    """What each epoch used of its budget, against its length.
+def _magnify(
+    plane: Any,
+    shadows: Mapping[str, FloatArray],
+    points: Mapping[str, FloatArray],
+    window: tuple[float, float, float, float],
+) -> None:
+    """In the corner below the city: the plan, its ellipse and the cross, as large as they fit."""
+    edge, plan = shadows["ellipse"], points["plan"]
+    half = 1.25 * float(np.abs(edge - plan).max())
+    inset = plane.inset_axes((0.02, 0.02, 0.31, 0.31))
+    inset.plot(*shadows["set"].T, color=WALL, lw=1.6)
+    inset.plot(*shadows["city"].T, color=INK, lw=1.2)
+    inset.fill(*edge.T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.8)
+    inset.plot(*plan, "o", color=LEARNER, ms=6, zorder=5)
+    inset.plot(*points["drive"], "x", color=INK, ms=8, mew=2.2, zorder=6)
+    inset.plot(*points["best"], "D", color=BEST, ms=8, zorder=5)
+    inset.set(xlim=(plan[0] - half, plan[0] + half), ylim=(plan[1] - half, plan[1] + half))
+    inset.set(xticks=[], yticks=[])
+    times = 0.31 * (window[1] - window[0]) / (2 * half)
+    inset.set_title(f"{times:.1f} times", fontsize=9.5, pad=3)
+    for side in inset.spines.values():
+        side.set_visible(True)
+        side.set_color(BASELINE)
 
-    `lengths` of the epochs in nights, `used` sum (z_hat·eps)², `allowed` B_i.
+
+def budgets(ledgers: Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]) -> Figure:
+    """What each epoch used of its budget, against its length, for one or two ways to choose eps.
+
+    Args:
+        ledgers: by name, the lengths of the epochs in nights, what they used, `sum (z_hat . eps)^2`, and
+            what they were allowed, B_i.
+
+    Returns:
+        The figure.
     """
     fig: Figure
-    fig, ax = axes(height=2.8)
-    ax.plot(lengths, allowed, "_", color=BOUND, ms=16, mew=2.2)
-    ax.text(lengths.max(), allowed.max() * 1.25, "$B_i$", color=BOUND, ha="right", va="bottom")
-    ax.plot(lengths, used, "o", color=LEARNER, alpha=0.8)
+    fig, ax = axes(height=3.2)
+    for (name, (lengths, used, allowed)), marker in zip(ledgers.items(), MARKERS, strict=False):
+        ax.plot(lengths, allowed, "_", color=BOUND, ms=16, mew=2.2)
+        ax.plot(lengths, used, marker, color=LEARNER, alpha=0.8)
+        longest = int(lengths.argmax())
+        words = f"allowed, {name}"
+        ax.text(lengths[longest] * 1.2, allowed[longest] * 1.35, words, color=BOUND, ha="right", va="bottom")
+    least = min(used.min() for _, used, _ in ledgers.values())
+    most = max(allowed.max() for _, _, allowed in ledgers.values())
     ax.set(xscale="log", yscale="log", xlabel="length of the epoch, nights")
-    ax.set(ylim=(used.min() / 10, allowed.max() * 4), ylabel=r"$\sum_k(\hat z_k\cdot\epsilon_i)^2$")
+    ax.set(ylim=(least / 3, most * 5), ylabel=r"$\sum_k(\hat z_k\cdot\epsilon_i)^2$")
     return fig
 
 
@@ -153,7 +206,7 @@ def proof_map() -> Figure:
     ax.axis("off")
     boxes = (
         (50, 91, 92, INK, "stacks of cards, Hoeffding, a union bound:\n"
-            "the city is in all balls, but for $1/(HK)$"),
+            "the city is in all balls, except with probability $1/(HK)$"),
         (17, 65, 31, BEST, "$x^\\star\\in\\mathcal{S}_i$:\nthe comparator\ncan be chosen"),
         (50, 65, 31, WALL, "$\\|z-y\\|_1\\leq$\n$\\min\\{\\epsilon_i\\cdot z,\\ \\epsilon_i\\cdot y\\}$"),
         (83, 65, 31, BOUND, "doubling: $n_i\\leq N_i$\n$\\sum(\\hat z\\cdot\\epsilon_i)^2\\leq B$"),
@@ -181,34 +234,44 @@ def _rounded(x: float, y: float, width: float, height: float, color: str) -> Any
 
 def regret_by_learner(
     at: FloatArray,
-    curves: Mapping[str, tuple[FloatArray, FloatArray]],
-    clipped: Mapping[str, float],
+    curves: Mapping[str, Mapping[str, tuple[FloatArray, FloatArray]]],
     idle: FloatArray,
     top: float,
 ) -> Figure:
-    """Left, the regret of several learners with a band of one standard error; right, their clipped episodes.
+    """The regret of several learners, one panel a setting, each curve with a band of one standard error.
 
-    `at` (k,) episodes; `curves` by name: mean and standard error (k,); `clipped` by name: share of episodes;
-    `idle` (k,) the regret of a learner that never moves; `top` of the regret's axis.
-    Regrets are shares of what the uniform policy has in the end.
+    Args:
+        at: (k,) episodes.
+        curves: by panel and learner, mean and standard error (k,), as shares of what the uniform policy has
+            in the end.
+        idle: (k,) the regret of the uniform policy, in such shares.
+        top: end of the regret's axis.
+
+    Returns:
+        The figure.
     """
-    colors = (LEARNER, ESTIMATE, LOSS, BEST, BOUND)
+    colors = (LEARNER, INK, REGION, LEARNER)
     fig: Figure
-    fig, (left, right) = axes(1, 2, height=3.7, width_ratios=(1.3, 1))
-    left.plot(at, idle, color=BASELINE, lw=1.4, ls=":")
-    rows = np.arange(len(curves))[::-1]
-    for i, (name, (mean, error)) in enumerate(curves.items()):
-        left.fill_between(at, mean - error, mean + error, color=colors[i], alpha=0.2, lw=0)
-        left.plot(at, mean, color=colors[i], ls=DASHES[i], lw=1.8)
-        left.plot(at[-1], mean[-1], MARKERS[i], color=colors[i], clip_on=False)
-        right.barh(rows[i], clipped[name], height=0.35, color=colors[i])
-        right.plot(-0.07, rows[i], MARKERS[i], color=colors[i], clip_on=False)
-        right.text(0, rows[i] + 0.24, name, fontsize=10, va="bottom")
-    left.set(xlim=(0, at[-1] * 1.02), ylim=(0, top), xlabel="nights", ylabel="regret, as a share")
-    left.set_xticks([0, at[-1] / 2, at[-1]])
-    left.set_xticklabels([f"{t:,.0f}" for t in (0, at[-1] / 2, at[-1])])
-    right.set(xlim=(-0.1, 1), ylim=(-0.5, len(curves) - 0.2), yticks=[], xlabel="share of clipped nights")
-    right.set_xticks([0, 0.5, 1])
-    right.axvline(1, color=FAINT, lw=1)
-    right.spines["left"].set_visible(False)
+    fig, panels = axes(1, len(curves), height=3.6, sharey=True)
+    for ax, (title, learners) in zip(panels, curves.items(), strict=True):
+        ax.plot(at, idle, color=BASELINE, lw=1.4, ls=":")
+        heights = _apart([float(mean[-1]) for mean, _ in learners.values()], 0.075 * top)
+        for i, (name, (mean, error)) in enumerate(learners.items()):
+            ax.fill_between(at, mean - error, mean + error, color=colors[i], alpha=0.2, lw=0)
+            ax.plot(at, mean, color=colors[i], ls=DASHES[i], lw=1.8)
+            ax.plot(at[-1], mean[-1], MARKERS[i], color=colors[i], clip_on=False)
+            ax.plot(at[-1] * 1.09, heights[i], MARKERS[i], color=colors[i], ms=5, clip_on=False)
+            ax.text(at[-1] * 1.14, heights[i], name, va="center", fontsize=9.5)
+        ax.set(xlim=(0, at[-1] * 1.62), ylim=(0, top), xlabel="nights", title=title)
+        ax.set_xticks([0, at[-1]])
+        ax.set_xticklabels([f"{t:,.0f}" for t in (0, at[-1])])
+    panels[0].set_ylabel("regret, as a share")
     return fig
+
+
+def _apart(heights: Sequence[float], gap: float) -> list[float]:
+    """The heights, in the same order from below, pushed upwards until neighbors are a gap apart."""
+    placed, last = list(heights), -np.inf
+    for i in np.argsort(heights, kind="stable"):
+        placed[i] = last = max(heights[i], last + gap)
+    return placed

@@ -96,5 +96,20 @@ def test_the_sampler_and_the_matrices_are_drawn_as_measured():
     share, norm = ch11.sampler([0, 10], np.array([0.0, 0.5]), np.array([1.0, 2.0])).axes
     assert [bar.get_height() for bar in share.patches] == [0.0, 0.5]
     np.testing.assert_allclose(norm.lines[-1].get_ydata(), [1.0, 2.0])
-    panels = ch11.matrices({"one": np.eye(4), "two": np.ones((2, 2))}).axes
-    assert [ax.get_xlabel() for ax in panels] == ["4 rows\n25% filled", "2 rows\n100% filled"]
+    panels = ch11.matrices({"one": np.eye(20), "two": np.ones((5, 5))}).axes
+    assert [ax.get_xlabel() for ax in panels] == ["20 rows\n5% filled", "5 rows\n100% filled"]
+
+
+def test_matrices_are_drawn_to_one_scale():
+    """A row is as high in each, apart from the last panel's second, magnified picture."""
+    figure = ch11.matrices({"one": np.eye(20), "two": np.ones((5, 5))})
+    figure.canvas.draw()
+
+    def side(ax, image):
+        (left, top), (right, bottom) = ax.transData.transform(np.reshape(image.get_extent(), (2, 2)).T)
+        assert abs(right - left) == pytest.approx(abs(bottom - top), rel=1e-6)
+        return abs(right - left)
+
+    first, last = figure.axes
+    assert side(first, first.images[0]) == pytest.approx(4 * side(last, last.images[0]), rel=0.02)
+    assert side(last, last.images[1]) > 2 * side(last, last.images[0])

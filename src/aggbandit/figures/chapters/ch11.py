@@ -101,21 +101,45 @@ def sampler(nights: Sequence[int], outside: FloatArray, length: FloatArray) -> F
 
 
 def matrices(parts: Mapping[str, FloatArray]) -> Figure:
-    """Where matrices have entries: a panel each, dark where an entry is not zero, its size below.
+    """Where matrices have entries: a panel each, to one scale, and the last once more, magnified.
 
-    `parts`: a title for every square matrix.
+    `parts`: a title for every square matrix, the smallest last. Dark is where an entry is not zero.
     """
     fig: Figure
-    fig, panels = axes(1, len(parts), height=2.8)
-    for ax, (title, matrix) in zip(panels, parts.items(), strict=True):
+    sizes = [len(matrix) for matrix in parts.values()]
+    tall = max(sizes)
+    magnified = max(sizes[-1], round(0.6 * tall))
+    fig, panels = axes(1, len(parts), height=3.3, width_ratios=[*sizes[:-1], magnified])
+    for ax, (title, matrix), size in zip(panels, parts.items(), sizes, strict=True):
         full = np.abs(matrix) > 1e-13 * np.abs(matrix).max()
-        ax.imshow(full, cmap="Blues", vmin=0, vmax=1.3, interpolation="nearest")
-        ax.set_title(title, fontsize=11.5, loc="center")
-        ax.set_xlabel(f"{len(matrix)} rows\n{full.mean():.0%} filled", fontsize=10.5)
+        boxes = [(0, 0, size)]
+        if size == sizes[-1]:
+            boxes.append((0, tall - magnified, magnified))
+        for left, top, width in boxes:
+            ax.imshow(
+                full,
+                extent=(left, left + width, top + width, top),
+                cmap="Blues",
+                vmin=0,
+                vmax=1.3,
+                interpolation="nearest",
+            )
+            right, low = left + width, top + width
+            corners = ((left, right, right, left, left), (top, top, low, low, top))
+            ax.plot(*corners, color=INK, lw=0.8)
+        if len(boxes) > 1:
+            words = f"× {magnified / size:.1f}"
+            ax.text(size + 0.05 * tall, size / 2, words, color=INK, ha="left", va="center", fontsize=10.5)
+            ax.plot([0, 0], [size, tall - magnified], color=BASELINE, lw=0.8, ls=":")
+            ax.plot([size, magnified], [size, tall - magnified], color=BASELINE, lw=0.8, ls=":")
+        ax.set_title(title, fontsize=11.5)
+        ax.set(xlim=(-0.02 * tall, (magnified if len(boxes) > 1 else size) + 0.02 * tall))
+        ax.set_ylim(1.02 * tall, -0.02 * tall)
+        ax.set_xlabel(f"{size} rows\n{full.mean():.0%} filled", fontsize=10.5)
         ax.set_xticks([])
         ax.set_yticks([])
         for spine in ax.spines.values():
-            spine.set_visible(True)
+            spine.set_visible(False)
     return fig
 
 

@@ -1,4 +1,4 @@
-"""Pictures of chapter 8: bias and credit, a hand that is moved back at the wall, and regret per round."""
+"""Pictures of chapter 8: bias and credit, a hand moved back at the wall, and the price of it a round."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ __all__ = [
     "growth",
     "hiding_is_cheap",
     "line_below_rho",
-    "regret_per_round",
+    "price_per_round",
     "slow_motion",
 ]
 
 
 def line_below_rho() -> Figure:
     """The divergence that a local distance guarantees, and the line that the proof uses instead."""
-    z = np.linspace(0, 8, 200)
+    r = np.linspace(0, 8, 200)
     fig: Figure
     fig, ax = axes(height=2.6)
-    ax.plot(z, z - np.log1p(z), color=INK)
-    ax.plot(z, z / 2 - 1, color=BOUND, ls="--")
-    ax.text(8.1, 8 - np.log(9), r"$\rho(z)$", va="center", color=INK)
-    ax.text(8.1, 3, r"$\frac{1}{2}z-1$", va="center", color=BOUND)
+    ax.plot(r, r - np.log1p(r), color=INK)
+    ax.plot(r, r / 2 - 1, color=BOUND, ls="--")
+    ax.text(8.1, 8 - np.log(9), r"$\rho(r)$", va="center", color=INK)
+    ax.text(8.1, 3, r"$\frac{1}{2}r-1$", va="center", color=BOUND)
     ax.axhline(0, color=FAINT, lw=1, zorder=0)
-    ax.set(xlim=(0, 9.2), ylim=(-1.1, 6), xlabel=r"local distance $z=\|u-x\|_x$", ylabel="divergence")
+    ax.set(xlim=(0, 9.2), ylim=(-1.1, 6), xlabel=r"local distance $r=\|u-x\|_x$", ylabel="divergence")
     ax.spines["bottom"].set_bounds(0, 8)
     ax.set_xticks(range(0, 9, 2))
     return fig
@@ -53,18 +53,22 @@ def line_below_rho() -> Figure:
 def debt_and_credit(bias: FloatArray, credit: FloatArray, allowance: FloatArray, *, top: float) -> Figure:
     """Round by round: what the bias may cost, upwards, and what the rate pays back, downwards.
 
-    `bias`, `credit` and `allowance`, what the key inequality leaves over, have shape (T,). Below, the sum of
-    bias minus credit, and the sum of the allowances. `top` is the limit of the bars.
+    `bias`, `credit` and `allowance`, what the key inequality leaves over, have shape (T,). The bars stand on
+    an axis that is logarithmic beyond 0.1, since they differ by a factor of a hundred. Below, the sum of
+    bias minus credit, and the sum of the allowances. `top` is the largest bar.
     """
     rounds = np.arange(1, len(bias) + 1)
     fig: Figure
-    fig, (bars, total) = axes(2, 1, height=4.4, sharex=True, height_ratios=(1.35, 1))
+    fig, (bars, total) = axes(2, 1, height=4.6, sharex=True, height_ratios=(1.35, 1))
     bars.bar(rounds, bias, color=ESTIMATE, width=0.72)
     bars.bar(rounds, -credit, color=BEST, width=0.72, hatch="///", edgecolor="#FFFFFF", lw=0)
     bars.axhline(0, color=INK, lw=0.9)
-    bars.text(0.5, 0.9 * top, "bias", color=ESTIMATE, weight="bold", va="top")
-    bars.text(0.5, -2.5 * top, "credit", color=BEST, weight="bold", va="bottom")
-    bars.set(ylim=(-2.7 * top, top), ylabel="this round")
+    bars.set_yscale("symlog", linthresh=0.1, linscale=0.35)
+    bars.set(ylim=(-4 * top, 4 * top), ylabel="this round")
+    bars.set_yticks([-10, -1, -0.1, 0, 0.1, 1, 10], ["10", "1", "0.1", "0", "0.1", "1", "10"])
+    bars.minorticks_off()
+    bars.text(0.5, 2.6 * top, "bias", color=ESTIMATE, weight="bold", va="top")
+    bars.text(0.5, -2.6 * top, "credit", color=BEST, weight="bold", va="bottom")
     total.plot(rounds, np.cumsum(allowance), color=BOUND, ls="--")
     total.plot(rounds, np.cumsum(bias - credit), color=LEARNER)
     total.axhline(0, color=FAINT, lw=1, zorder=0)
@@ -98,6 +102,7 @@ def hiding_is_cheap(allowances: Mapping[float, str]) -> Figure:
 
 def slow_motion(
     path: FloatArray,
+    free: FloatArray,
     rate: FloatArray,
     *,
     round: int,
@@ -109,7 +114,7 @@ def slow_motion(
 
     `path` (T + 1,) is the probability of arm 1 at each center, from x_1; `rate` (T,) is eta_t/eta_0. `round`
     t is the moment, `side` +1 or -1 the direction tried, `moved` how far the hand is taken back at most.
-    `phases`: the round of the change, the last frozen round, T.
+    `phases`: the round of the change, the last round with a moved hand, T.
     """
     change, thaw, rounds = phases
     p = path[round - 1]
@@ -139,8 +144,10 @@ def slow_motion(
     bottom.axvspan(0, change, color=FAINT, alpha=0.35, lw=0, zorder=0)
     if thaw > change:
         bottom.axvspan(change, thaw, color=WALL, alpha=0.12, lw=0, zorder=0)
-        bottom.text((change + thaw) / 2, 1.02, "frozen", color=WALL, ha="center", va="bottom")
+        bottom.text((change + thaw) / 2, 1.02, "dimmed", color=WALL, ha="center", va="bottom")
     bottom.text(change / 2, 1.02, "arm 2 better", ha="center", va="bottom")
+    bottom.plot(np.arange(1, rounds + 2), free, color=BASELINE, lw=1.2, ls="--")
+    bottom.text(rounds, free[-1] + 0.03, "hand free ", color=BASELINE, ha="right", va="bottom")
     bottom.plot(np.arange(1, round + 1), path[:round], color=LEARNER)
     bottom.plot(round, p, "o", color=LEARNER, ms=7)
     bottom.set(xlim=(0, rounds), ylim=(0, 1), xlabel="round", ylabel="$x$: prob. of arm 1")
@@ -150,68 +157,72 @@ def slow_motion(
     return fig
 
 
-def regret_per_round(
+def price_per_round(
     rounds: Sequence[int],
     curves: Mapping[str, tuple[FloatArray, FloatArray]],
-    allowed: FloatArray,
+    law: tuple[FloatArray, str],
     *,
+    what: str,
     limits: tuple[float, float],
 ) -> Figure:
-    """Regret divided by T against T, with two standard errors, and what the theorem's expression comes to.
+    """What is paid per round against T, with bands of two standard errors, and how a law would fall.
 
     `rounds` the values of T; `curves` label to (mean, standard error), each of that length, in the order
-    constant, twice that, increasing; `allowed` the expression; `limits` of the vertical axis.
+    constant, twice that, increasing; `law` values and label of the dotted curve; `what` is measured; `limits`
+    of the vertical axis.
     """
     fig: Figure
     fig, ax = axes(height=3.6)
-    ax.semilogx(rounds, allowed, color=BOUND, ls=":", label="theorem's expression")
-    for i, (label, (mean, error)) in enumerate(curves.items()):
-        ax.errorbar(
-            np.asarray(rounds) * (1 + 0.06 * (i - 1)),
-            mean,
-            2 * error,
-            color=(BASELINE, INK, LEARNER)[i],
-            ls=DASHES[(1, 2, 0)[i]],
-            marker=MARKERS[i],
-            capsize=3,
-            elinewidth=1.2,
-            label=label,
-        )
+    values, label = law
+    ax.semilogx(rounds, values, color=BOUND, ls=":")
     ax.axhline(0, color=FAINT, lw=1, zorder=0)
-    ax.set(xlim=(rounds[0] / 1.4, rounds[-1] * 1.4), ylim=limits, xlabel="$T$", ylabel="regret per round")
+    gap = 0.075 * (limits[1] - limits[0])
+    ends = {label: (float(values[-1]), BOUND)}
+    for i, (name, (mean, error)) in enumerate(curves.items()):
+        color = (BASELINE, INK, LEARNER)[i]
+        ax.fill_between(rounds, mean - 2 * error, mean + 2 * error, color=color, alpha=0.22, lw=0)
+        ax.plot(rounds, mean, color=color, ls=DASHES[(1, 2, 0)[i]], marker=MARKERS[i], ms=5)
+        ends[name] = float(mean[-1]), color
+    height = -np.inf
+    for name, (end, color) in sorted(ends.items(), key=lambda item: item[1][0]):
+        height = max(end, height + gap)
+        ax.text(rounds[-1] * 1.18, height, name, color=color, va="center")
+    ax.set(xlim=(rounds[0] / 1.4, rounds[-1] * 9), ylim=limits, xlabel="$T$", ylabel=what)
     ax.set_xticks(list(rounds), [f"{t:,}" for t in rounds])
+    ax.spines["bottom"].set_bounds(rounds[0] / 1.4, rounds[-1])
     ax.minorticks_off()
-    ax.legend(loc="lower left", ncols=2, fontsize=10.5, columnspacing=1.2, handlelength=2.2)
     return fig
 
 
-def growth(rounds: Sequence[int], curves: Mapping[str, tuple[FloatArray, FloatArray, float]]) -> Figure:
-    """Regret against T on logarithmic axes, with two standard errors and the fitted slope of each curve.
+def growth(
+    measured: Mapping[str, tuple[Sequence[int], FloatArray, FloatArray]],
+    without_noise: Mapping[str, tuple[Sequence[int], FloatArray]],
+) -> Figure:
+    """Regret against T on logarithmic axes: measured points, and what the recursion without noise gives.
 
-    `curves`: label to (mean, standard error, slope), the arrays of the length of `rounds`.
+    `measured`: label to (T, mean, standard error); `without_noise`: the same labels to (T, regret).
     """
     fig: Figure
-    fig, ax = axes(height=3.6)
+    fig, ax = axes(height=3.8)
     shades = (LEARNER, LEARNER, BASELINE, BASELINE)
-    heights: dict[str, float] = {}
-    for label in sorted(curves, key=lambda label: float(curves[label][0][-1])):
-        end = float(curves[label][0][-1])
-        heights[label] = max(end, 1.22 * max(heights.values(), default=0.0))
-    for i, (label, (mean, error, slope)) in enumerate(curves.items()):
-        ax.errorbar(
-            rounds,
-            mean,
-            2 * error,
-            color=shades[i % 4],
-            ls=DASHES[i % 2],
-            marker=MARKERS[i],
-            ms=5,
-            capsize=3,
-            elinewidth=1.2,
-        )
-        ax.text(rounds[-1] * 1.12, heights[label], f"{label}: {slope:.2f}", va="center", color=shades[i % 4])
-    ax.set(xscale="log", yscale="log", xlim=(rounds[0] / 1.15, rounds[-1] * 7), xlabel="$T$", ylabel="regret")
-    ax.set_xticks(list(rounds), [str(t) for t in rounds])
+    last = max(rounds[-1] for rounds, _ in without_noise.values())
+    height = 0.0
+    for label in sorted(without_noise, key=lambda label: float(without_noise[label][1][-1])):
+        i = list(without_noise).index(label)
+        rounds, regret = without_noise[label]
+        ax.loglog(rounds, regret, color=shades[i % 4], ls=DASHES[i % 2])
+        height = max(float(regret[-1]), 2.1 * height)
+        ax.text(last * 1.4, height, label, va="center", color=shades[i % 4])
+        few, mean, error = measured[label]
+        ax.errorbar(few, mean, 2 * error, color=shades[i % 4], ls="", marker=MARKERS[i], ms=5, capsize=3)
+    first = min(rounds[0] for rounds, _ in without_noise.values())
+    guide = np.array([3e4, last])
+    for power, start in ((1.0, 3e4), (0.5, 60.0)):
+        ax.loglog(guide, start * (guide / guide[0]) ** power, color=FAINT, lw=1.4, zorder=0)
+    ax.text(3e5, 6e5, "$T$", color=BASELINE, ha="right", va="bottom")
+    ax.text(1e6, 250, r"$\sqrt{T}$", color=BASELINE, ha="left", va="top")
+    ax.set(xlim=(first / 1.5, last * 90), xlabel="$T$", ylabel="regret")
+    ax.set_xticks([1e3, 1e4, 1e5, 1e6, 1e7, 1e8])
     ax.minorticks_off()
-    ax.spines["bottom"].set_bounds(rounds[0] / 1.15, rounds[-1])
+    ax.spines["bottom"].set_bounds(first / 1.5, last)
     return fig

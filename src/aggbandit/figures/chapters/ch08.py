@@ -211,7 +211,7 @@ def growth(
         i = list(without_noise).index(label)
         rounds, regret = without_noise[label]
         ax.loglog(rounds, regret, color=shades[i % 4], ls=DASHES[i % 2])
-        height = max(float(regret[-1]), 2.1 * height)
+        height = max(float(regret[-1]), 3.4 * height)
         ax.text(last * 1.4, height, label, va="center", color=shades[i % 4])
         few, mean, error = measured[label]
         ax.errorbar(few, mean, 2 * error, color=shades[i % 4], ls="", marker=MARKERS[i], ms=5, capsize=3)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from scipy.optimize import linprog
 
 import aggbandit as ab
@@ -155,3 +156,21 @@ def test_the_inset_holds_the_whole_ellipse_around_the_plan():
         assert shadows["ellipse"][:, k].max() < high
         assert (low + high) / 2 == pytest.approx(plan[k])
     assert high - low < 0.1
+
+
+def test_a_small_ball_is_magnified_and_a_large_one_is_not():
+    """Where the radius is a few pixels of the triangle, an inset shows the ball, and the truth beside it."""
+    P_hat, truth, names = np.array([0.1, 0.5, 0.4]), np.array([0.11, 0.5, 0.39]), ["a", "b", "c"]
+    small = ch09.ball_and_radius(P_hat, truth, 4096, 3.2, names)
+    large = ch09.ball_and_radius(P_hat, truth, 16, 3.2, names)
+    (inset,) = small.axes[0].child_axes
+    assert not large.axes[0].child_axes
+    corners = inset.patches[0].get_xy()
+    (left, right), (low, high) = inset.get_xlim(), inset.get_ylim()
+    assert left < corners[:, 0].min()
+    assert corners[:, 0].max() < right
+    assert low < corners[:, 1].min()
+    assert corners[:, 1].max() < high
+    assert np.ptp(corners[:, 0]) > 0.5 * (right - left)  # large whatever the radius
+    for figure in (small, large):
+        plt.close(figure)

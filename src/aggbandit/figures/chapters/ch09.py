@@ -67,6 +67,19 @@ def _ball(ax: Any, P_hat: FloatArray, radius: float, *, active: bool) -> None:
     ax.fill(*corners.T, fc="none", ec=edge, lw=1.8, zorder=4)
 
 
+def _magnified(ax: Any, P_hat: FloatArray, truth: FloatArray, radius: float) -> None:
+    """The ball again in a corner of the picture, as large whatever its radius."""
+    inset = ax.inset_axes((0.77, 0.6, 0.4, 0.4))
+    _ball(inset, P_hat, radius, active=True)
+    inset.plot(*_flat(P_hat), "D", color=ESTIMATE, ms=5, zorder=5)
+    inset.plot(*_flat(truth), "o", color=INK, ms=4, zorder=6)
+    middle, reach = _flat(P_hat), 0.65 * radius
+    inset.set(xlim=(middle[0] - reach, middle[0] + reach), ylim=(middle[1] - reach, middle[1] + reach))
+    inset.set(xticks=[], yticks=[], aspect="equal")
+    for spine in inset.spines.values():
+        spine.set(visible=True, color=FAINT)
+
+
 def ball_and_radius(
     P_hat: FloatArray,
     truth: FloatArray,
@@ -75,7 +88,7 @@ def ball_and_radius(
     names: Sequence[str],
     most: int = 4096,
 ) -> Figure:
-    """Left, what one row might still be; right, the radius against the number of visits.
+    """Left, what one row might still be, magnified where it is small; right, the radius against the visits.
 
     `P_hat`, `truth` (3,); `visits` N; the radius is `scale`/sqrt(N); `names` of the three places; the right
     picture ends at `most` visits.
@@ -90,6 +103,8 @@ def ball_and_radius(
     ax.plot(*_flat(P_hat), "D", color=ESTIMATE, ms=7, zorder=5)
     ax.plot(*_flat(truth), "o", color=INK, ms=6, zorder=6)
     ax.set_title(f"N = {visits}: " + ("a wall" if active else "no wall at all"))
+    if radius < 0.35:  # too small to be seen under its markers
+        _magnified(ax, P_hat, truth, radius)
     grid = np.geomspace(1, most, 100)
     curve.plot(grid, scale / np.sqrt(grid), color=LEARNER)
     curve.axhline(vacuous, color=WALL, ls="--", lw=1.5)
@@ -183,11 +198,11 @@ def epoch_lines(
         for cell in ends[k]:
             ax.plot(k, rows[cell], "o", color=LEARNER, ms=6)
     for row, count in zip(rows, visits, strict=True):
-        ax.text(total * 1.5, row, f"{count:.0f}", ha="right", va="center", fontsize=10.5)
-    ax.text(total * 1.5, len(labels) - 0.2, "visits", ha="right", va="bottom", fontsize=10.5)
+        ax.text(total * 2.6, row, f"{count:.0f}", ha="right", va="center", fontsize=10.5)
+    ax.text(total * 2.6, len(labels) - 0.2, "visits", ha="right", va="bottom", fontsize=10.5)
     ax.axvline(nights, color=INK, lw=1.5)
     ax.set_title(f"night {nights}, epoch {len(past) + 1}")
-    ax.set(xscale="log", xlim=(0.85, total * 1.6), ylim=(-0.7, len(labels) - 0.3), xlabel="night")
+    ax.set(xscale="log", xlim=(0.85, total * 2.8), ylim=(-0.7, len(labels) - 0.3), xlabel="night")
     ax.set_yticks(rows, labels, fontsize=9.5)
     ax.set_xticks([t for t in (1, 10, 100, 1000) if t <= total])
     ax.set_xticklabels([f"{t:,}" for t in (1, 10, 100, 1000) if t <= total])

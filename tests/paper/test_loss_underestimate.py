@@ -67,6 +67,27 @@ def test_the_root_of_the_rank_is_not_needed(kind, seed):
         assert abs(bias) <= norm * record.epsilon_norm + 1e-9
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_smaller_term_bounds_the_figures_without_the_rank(kind, seed):
+    """With ||y|| ||eps|| taken off, ours: E sum p(y) l~(y)² <= 2 kappa H² (1 + beta²), no |l~| is above
+    H kappa (1 + beta)/gamma, and what is played is underestimated by at most 2 sqrt(kappa) ||eps||_M."""
+    points, learner, loss, epsilon = instance(kind, seed)
+    kappa, bound, beta = learner.design.largest_norm, learner.loss_bound, learner.epsilon_bound
+    p = learner.weights
+    outcomes = list(one_round(learner, loss, epsilon, lying_about(learner, loss, points[0], points)))
+    record = outcomes[0][3]
+    norms = np.sqrt(np.einsum("ni,ij,nj->n", points, np.linalg.pinv(record.second_moment), points))
+    term = norms * record.epsilon_norm
+    figures = [(q, points @ r.estimate - term) for q, _, _, r in outcomes]
+    squares = sum(q * (p @ values**2) for q, values in figures)
+    assert squares <= 2 * kappa * bound**2 * (1 + beta**2) * (1 + 1e-9)
+    largest = max(np.abs(values).max() for _, values in figures)
+    assert largest <= bound * kappa * (1 + beta) / learner.gamma * (1 + 1e-9)
+    played = sum(q * (p @ values) for q, values in figures)
+    assert played >= p @ points @ loss - 2 * np.sqrt(kappa) * record.epsilon_norm - 1e-9
+
+
 def test_on_a_line_the_term_is_used_up():
     """r = 1, l = 1, the hand always moved outwards: E[l~(y)] = l·y, so that no smaller term would do."""
     points, beta = np.array([[0.2], [0.5]]), 0.5

@@ -40,6 +40,22 @@ def test_the_surface_is_under_the_plane_and_says_when_there_is_none(habits):
     assert "rank of $M$: 1" in titles
 
 
+def test_the_hidden_street_marks_where_the_budget_is_gone():
+    curves = {"plain": np.linspace(0, 1, 1000), "optimistic": np.linspace(1, 0, 1000)}
+    gone = {"plain": 700, "optimistic": 30}
+    for ax in ch07.hidden_street(curves, curves, 10, gone).axes:
+        dots = [line for line in ax.lines if line.get_marker() == "o"]
+        for dot, (name, curve) in zip(dots, curves.items(), strict=True):
+            assert dot.get_xydata().tolist() == [[gone[name] + 1, curve[gone[name]]]]
+        assert [text.get_text() for text in ax.texts] == list(curves)
+
+
+def test_each_corner_of_the_density_is_named():
+    streets = np.eye(3)
+    texts = ch07.where_weights_go(streets, streets / 3, np.ones(3) / 2, 0.0, 60.0).axes[0].texts
+    assert [text.get_text() for text in texts] == [rf"$\mathbf{{{k}}}$: 1.00" for k in (1, 2, 3)]
+
+
 @pytest.mark.parametrize("norm", appendix.NORMS)
 def test_dual_norms_are_attained_on_the_ball(norm):
     ball = appendix.dual_pair(norm, 30).axes[0].patches[0].get_xy()  # the same for every loss

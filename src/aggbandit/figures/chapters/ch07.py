@@ -243,20 +243,21 @@ def where_weights_go(
     _outline(ax, points, INK)
     corners = np.exp(-eta * (points @ loss - width(points, moment, np.full(3, size))))
     middle = points.mean(axis=0)
-    for y, share in zip(points, corners / corners.max(), strict=True):
-        flat = (y + 0.3 * (y - middle)) @ TRIANGLE
-        ax.text(*flat, f"{share:.2f}", ha="center", va="center", fontsize=11)
+    for k, (y, share) in enumerate(zip(points, corners / corners.max(), strict=True), start=1):
+        flat = (y + 0.36 * (y - middle)) @ TRIANGLE
+        ax.text(*flat, f"$\\mathbf{{{k}}}$: {share:.2f}", ha="center", va="center", fontsize=11)
     ax.set(xlim=(-0.35, 1.35), ylim=(-0.12, 0.93), aspect="equal")
     ax.axis("off")
     return fig
 
 
 def hidden_street(
-    chances: Mapping[str, FloatArray], regrets: Mapping[str, FloatArray], switch: int
+    chances: Mapping[str, FloatArray], regrets: Mapping[str, FloatArray], switch: int, gone: Mapping[str, int]
 ) -> Figure:
     """How often the learners try the hidden street, and their regrets.
 
-    `chances` and `regrets` map names to curves (T,); `switch` is the round in which the hiding begins.
+    `chances` and `regrets` map two names to curves (T,); `switch` is the round in which the hiding begins,
+    `gone` the round in which each learner has used up the budget for it, marked by a dot.
     """
     fig: Figure
     fig, panels = axes(1, 2, height=3.1)
@@ -264,12 +265,17 @@ def hidden_street(
         panels, (chances, regrets), ("probability of street 1", "regret"), strict=True
     ):
         for (name, curve), color, dash in zip(curves.items(), (BASELINE, LEARNER), ("--", "-"), strict=True):
-            at = np.unique(np.linspace(0, len(curve) - 1, 300).astype(int))
-            ax.plot(at + 1, curve[at], color=color, ls=dash, label=name)
+            at = np.unique(np.append(np.linspace(0, len(curve) - 1, 400).astype(int), gone[name]))
+            ax.plot(at + 1, curve[at], color=color, ls=dash, zorder=2)
+            ax.plot(gone[name] + 1, curve[gone[name]], "o", color=color, ms=8, zorder=3)
+            place = int(0.55 * len(curve))
+            ax.annotate(
+                name, (place, curve[place]), xytext=(0, 8), textcoords="offset points", color=color,
+                ha="right", va="bottom",
+            )  # fmt: skip
         ax.axvline(switch, color=INK, lw=1, ls=":")
         ax.set(xlabel="round", title=label, xlim=(0, len(curve)))
-    panels[0].set(ylim=(0, 1))
-    panels[1].legend(loc="upper left", frameon=False, fontsize=11)
+    panels[0].set(ylim=(0, 1.08))
     return fig
 
 

@@ -329,6 +329,13 @@ def check_unit_interval(name: str, array: FloatArray) -> None:
         raise ValueError(f"{place(name, where)} is {shown}; losses must lie in [0, 1]")
 
 
+def check_number(name: str, value: float) -> float:
+    """The value as a float, or TypeError if it is no real number; TypeError also for a truth value."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
+        raise TypeError(f"{name} is {shown(value)}; it must be a number")
+    return float(value)
+
+
 def check_kind(name: str, value: object, kind: type, remedy: str) -> None:
     """Raise TypeError unless the value is of this type; `remedy` is what to write instead."""
     if not isinstance(value, kind):

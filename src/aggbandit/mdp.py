@@ -532,6 +532,7 @@ def deterministic_policies(mdp: FiniteHorizonMDP) -> Iterator[FloatArray]:
     Yields:
         (H, S, A) zeros and ones, the action of the last state at the last step changing fastest.
     """
+    check_kind("mdp", mdp, FiniteHorizonMDP, "a FiniteHorizonMDP: world.mdp of a World")
     horizon, n_states, n_actions, _ = mdp.shape
     one_hot = np.eye(n_actions)
     for actions in product(range(n_actions), repeat=horizon * n_states):
@@ -553,8 +554,10 @@ def enumerate_trajectories(mdp: FiniteHorizonMDP, policy: ArrayLike) -> Iterator
         An iterator over pairs (trajectory, probability) in lexicographic order.
 
     Raises:
+        TypeError: at once, for anything else than an MDP.
         ValueError: at once, if the policy is not one.
     """
+    check_kind("mdp", mdp, FiniteHorizonMDP, "a FiniteHorizonMDP: world.mdp of a World")
     pi = mdp.check_policy(policy)
 
     def extend(

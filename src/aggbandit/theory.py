@@ -13,7 +13,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray, check_finite, real_array
+from aggbandit._arrays import (
+    FloatArray,
+    check_finite,
+    check_number,
+    real_array,
+)
 
 # --- self-concordance ---------------------------------------------------------------------------------------
 
@@ -846,7 +851,7 @@ def _design_norm(rank: int, design_norm: float | None) -> float:
 
 
 def _choice(n_points: int) -> None:
-    if not 2 <= n_points < math.inf:
+    if not 2 <= check_number("n_points", n_points) < math.inf:
         raise ValueError(f"n_points = {n_points}; a choice needs at least two points, and finitely many")
 
 
@@ -901,15 +906,15 @@ def _visits_and_log(
 
 
 def _positive(name: str, value: float) -> None:
-    if not (value > 0 and math.isfinite(value)):
+    if not (check_number(name, value) > 0 and math.isfinite(value)):
         raise ValueError(f"{name} = {value}; it must be positive and finite")
 
 
 def _whole(name: str, value: float) -> None:
-    if not (value >= 1 and float(value).is_integer()):
+    if not (check_number(name, value) >= 1 and float(value).is_integer()):
         raise ValueError(f"{name} = {value}; it must be an integer of at least 1")
 
 
 def _nonnegative(name: str, value: float) -> None:
-    if not (value >= 0 and math.isfinite(value)):
+    if not (check_number(name, value) >= 0 and math.isfinite(value)):
         raise ValueError(f"{name} = {value}; it must be nonnegative and finite")

@@ -409,3 +409,10 @@ def test_style_is_put_back():
     with figures.house_style():
         assert plt.rcParams["font.size"] == figures.STYLE["font.size"]
     assert plt.rcParams["font.size"] == before
+
+
+def test_a_start_that_is_no_table_of_values_is_answered_with_one():
+    with pytest.raises(TypeError, match=r"start is 0.5; .* start=\{'p': 0.5\}"):
+        figures.explorable(
+            lambda p: "<svg/>", p=[0, 0.5], start=0.5, caption="A bar.", alt="A bar, {p} long."
+        )

@@ -13,12 +13,12 @@ from aggbandit import (
     LogBarrier,
     OccupancyBarrier,
     OccupancySet,
-    OMDState,
     scrible,
     simplex,
     theory,
 )
 from aggbandit.game import DrawArm, TowardsWorstVertex, Undistorted
+from aggbandit.learners.increasing_rates import OMDState
 from aggbandit.learners.rates import Rate
 
 BARRIER = LogBarrier(simplex(3))

@@ -30,6 +30,22 @@ def optimistic():
         (lambda: learner().policy(7), r"rng=np.random.default_rng\(7\)"),
         (lambda: omd().predict(7), r"rng=np.random.default_rng\(7\)"),
         (lambda: optimistic().predict(7), r"rng=np.random.default_rng\(7\)"),
+        (lambda: ab.random_polygon(5, 7), r"rng=np.random.default_rng\(7\)"),
+        (lambda: ab.known_occupancy_polytope(WORLD), "world.mdp of a World"),
+        (lambda: ab.occupancy_coordinates(WORLD), "world.mdp of a World"),
+        (lambda: next(ab.deterministic_policies(WORLD)), "world.mdp of a World"),
+        (
+            lambda: ab.enumerate_trajectories(WORLD, ab.uniform_policy(WORLD.mdp)),
+            "world.mdp of a World",
+        ),
+        (lambda: ab.theory.eta0_cap("5", 1.0), "dimension is '5'; it must be a number"),
+        (lambda: ab.theory.scrible_bound(2, None, 1.0, 10), "theta is None; it must be a number"),
+        (
+            lambda: ab.DistortedBandit(
+                np.ones((1, 3)), np.ones((1, 3)), ab.game.Undistorted(), np.eye(3), loss_bound="1"
+            ),
+            "loss_bound is '1'; it must be a number",
+        ),
         (lambda: learner().observe(1.5), r"ab.AggregateFeedback.observe\(trajectory, loss\)"),
     ],
 )

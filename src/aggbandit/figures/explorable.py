@@ -65,6 +65,7 @@ import ipywidgets as widgets
 from ipywidgets.widgets.widget_string import HTMLStyle
 from matplotlib.figure import Figure
 
+from aggbandit._arrays import check_kind
 from aggbandit.figures._render import Frame, caption_html, plain_caption, render
 from aggbandit.figures.style import house_style
 
@@ -138,7 +139,7 @@ def explorable(
             alike; a start that is not among them; an empty caption or alternative text; words in braces
             that are no parameter; frames of different sizes; and, unless the notebook is live, more than
             40 frames or 400 kB.
-        TypeError: if `draw` returns something that is not a picture.
+        TypeError: if `draw` returns something that is not a picture, or `start` is no table of values.
 
     Example:
         >>> from aggbandit import figures
@@ -154,7 +155,7 @@ def explorable(
         _check_count(parameters)
     if isinstance(alt, str):
         _check_braces(alt, parameters)
-    opening = _opening(parameters, start or {})
+    opening = _opening(parameters, {} if start is None else start)
     words = caption_html(caption)
 
     def rendered(index: int) -> Frame:
@@ -295,6 +296,7 @@ def _check_weight(result: Explorable) -> None:
 
 
 def _opening(parameters: Mapping[str, Mapping[Any, str]], start: Mapping[str, Any]) -> dict[str, int]:
+    check_kind("start", start, Mapping, "a dictionary of parameters and values: start={'p': 0.5}")
     for name in start:
         if name not in parameters:
             raise ValueError(f"start names {name}, which is not a parameter")

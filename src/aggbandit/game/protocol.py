@@ -25,7 +25,16 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from aggbandit._arrays import FloatArray, check_rng, first, place, read_only, real_array, reduce_frozen
+from aggbandit._arrays import (
+    FloatArray,
+    check_number,
+    check_rng,
+    first,
+    place,
+    read_only,
+    real_array,
+    reduce_frozen,
+)
 from aggbandit.game.adversaries import Adversary
 from aggbandit.game.rules import TOLERANCE, View, check_draw, check_move, check_paid, check_prediction
 from aggbandit.game.samplers import Exactly, Sampler
@@ -136,7 +145,8 @@ class DistortedBandit:
 
     Raises:
         ValueError: naming the first entry that is out of range.
-        TypeError: when `decision_set` is neither an array nor a `Body`, or the adversary or the sampler is
+        TypeError: when `decision_set` is neither an array nor a `Body`, `loss_bound` is no number, or the
+            adversary or the sampler is
             none.
 
     Source:
@@ -177,7 +187,7 @@ class DistortedBandit:
             raise ValueError(
                 f"epsilons has shape {epsilons.shape}; it must be that of losses, {losses.shape}"
             )
-        if not (self.loss_bound > 0 and np.isfinite(self.loss_bound)):
+        if not (check_number("loss_bound", self.loss_bound) > 0 and np.isfinite(self.loss_bound)):
             raise ValueError(f"loss_bound is {self.loss_bound}; it must be positive and finite")
         _refuse("losses", losses, ~(np.abs(losses) <= 1), "the game needs ||l||_inf <= 1")
         wrong = ~((epsilons >= 0) & np.isfinite(epsilons))

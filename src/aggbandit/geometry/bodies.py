@@ -7,7 +7,11 @@ import itertools
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import check_positive_int, real_array
+from aggbandit._arrays import (
+    check_positive_int,
+    check_rng,
+    real_array,
+)
 from aggbandit.geometry.polytope import Polytope
 
 __all__ = [
@@ -97,8 +101,10 @@ def random_polygon(n_sides: int, rng: np.random.Generator) -> Polytope:
 
     Raises:
         ValueError: for fewer sides.
+        TypeError: unless `rng` is a generator.
     """
     _at_least("n_sides", n_sides, 3)
+    check_rng(rng)
     uniform = rng.random(n_sides + 2)
     # Shifts of a fifth keep neighboring normals less than half a turn apart, which bounds a triangle too.
     angle = 2 * np.pi * (np.arange(n_sides) + 0.4 * (uniform[:n_sides] - 0.5)) / n_sides

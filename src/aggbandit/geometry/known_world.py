@@ -7,7 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import FloatArray, IntArray, check_shape, real_array, reduce_frozen
+from aggbandit._arrays import (
+    FloatArray,
+    IntArray,
+    check_kind,
+    check_shape,
+    real_array,
+    reduce_frozen,
+)
 from aggbandit.geometry.polytope import Polytope
 from aggbandit.mdp import FiniteHorizonMDP
 
@@ -89,7 +96,11 @@ def occupancy_coordinates(mdp: FiniteHorizonMDP) -> OccupancyCoordinates:
 
     Args:
         mdp: the known world.
+
+    Raises:
+        TypeError: for anything else than an MDP.
     """
+    check_kind("mdp", mdp, FiniteHorizonMDP, "a FiniteHorizonMDP: world.mdp of a World")
     cells = [(h, s, a) for h, s in np.argwhere(mdp.reachable) for a in range(mdp.n_actions)]
     return OccupancyCoordinates(mdp, np.array(cells, dtype=np.int64))
 
@@ -109,6 +120,7 @@ def known_occupancy_polytope(mdp: FiniteHorizonMDP) -> Polytope:
         mdp: the known world.
 
     Raises:
+        TypeError: for anything else than an MDP.
         ValueError: if there is a single action: the set is then one point; and if a state can be reached, but
             with probability below about 1e-10 only: the set is then flat in double precision (put exact zeros
             where transitions are impossible).
@@ -127,6 +139,7 @@ def known_occupancy_polytope(mdp: FiniteHorizonMDP) -> Polytope:
         >>> bool(abs(best - world.mdp.best_policy(world.loss)[1]) < 1e-9)
         True
     """
+    check_kind("mdp", mdp, FiniteHorizonMDP, "a FiniteHorizonMDP: world.mdp of a World")
     if mdp.n_actions == 1:
         raise ValueError(
             "the set is flat: with a single action there is one policy and one occupancy measure"

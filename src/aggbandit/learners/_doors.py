@@ -3,19 +3,9 @@
 from __future__ import annotations
 
 import math
-from numbers import Real
 from types import FunctionType
 
-import numpy as np
-
-from aggbandit._arrays import shown
-
-
-def check_number(name: str, value: float) -> float:
-    """The value as a float, or TypeError if it is no real number; TypeError also for a truth value."""
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, Real):
-        raise TypeError(f"{name} is {shown(value)}; it must be a number")
-    return float(value)
+from aggbandit._arrays import check_number, shown
 
 
 def check_positive(name: str, value: float) -> float:

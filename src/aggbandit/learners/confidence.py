@@ -13,8 +13,11 @@ from typing import Protocol
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, IntArray
-from aggbandit.learners._doors import check_number
+from aggbandit._arrays import (
+    FloatArray,
+    IntArray,
+    check_number,
+)
 
 __all__ = [
     "Confidence",

@@ -11,6 +11,7 @@ from aggbandit import theory
 from aggbandit._arrays import (
     FloatArray,
     check_finite,
+    check_number,
     check_positive_int,
     check_rng,
     check_shape,
@@ -21,7 +22,7 @@ from aggbandit._arrays import (
     reduce_frozen,
 )
 from aggbandit.geometry.protocol import Barrier, Ellipsoid
-from aggbandit.learners._doors import check_has, check_nonnegative_number, check_number
+from aggbandit.learners._doors import check_has, check_nonnegative_number
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.rates import ConstantRate, IncreasingRate, RateSchedule
 

@@ -6,8 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray, real_array, reduce_frozen
-from aggbandit.learners._doors import check_number
+from aggbandit._arrays import (
+    FloatArray,
+    check_number,
+    real_array,
+    reduce_frozen,
+)
 
 RANK_TOLERANCE = 1e-10  # singular values below this share of the largest count as zero
 MAX_ITERATIONS = 100_000

@@ -8,8 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import FloatArray, check_kind, check_rng, read_only, real_array, reduce_frozen
-from aggbandit.learners._doors import check_number
+from aggbandit._arrays import (
+    FloatArray,
+    check_kind,
+    check_number,
+    check_rng,
+    read_only,
+    real_array,
+    reduce_frozen,
+)
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.increasing_rates import check_observation
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design

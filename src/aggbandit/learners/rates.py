@@ -12,8 +12,12 @@ from typing import Protocol
 import numpy as np
 
 from aggbandit import theory
-from aggbandit._arrays import BoolArray, FloatArray
-from aggbandit.learners._doors import check_has, check_number, check_positive
+from aggbandit._arrays import (
+    BoolArray,
+    FloatArray,
+    check_number,
+)
+from aggbandit.learners._doors import check_has, check_positive
 
 # --- schedules ----------------------------------------------------------------------------------------------
 

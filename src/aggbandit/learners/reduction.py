@@ -25,6 +25,7 @@ from aggbandit._arrays import (
     check_kind,
     check_memory,
     check_nonnegative,
+    check_number,
     check_positive_int,
     check_rng,
     check_shape,
@@ -36,7 +37,7 @@ from aggbandit._arrays import (
 from aggbandit.feedback import AggregateFeedback
 from aggbandit.geometry.occupancy_barrier import OccupancyBarrier
 from aggbandit.geometry.occupancy_set import OccupancySet
-from aggbandit.learners._doors import check_function, check_has, check_number
+from aggbandit.learners._doors import check_function, check_has
 from aggbandit.learners.confidence import Confidence, CorrectedConfidence, empirical_dynamics
 from aggbandit.learners.epochs import Epoch, EpochSummary, epoch_budget, epoch_over, restart
 from aggbandit.learners.identity import NAMELESS, described

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from aggbandit._arrays import BoolArray, FloatArray, first
+from aggbandit._arrays import BoolArray, FloatArray, all_finite, first
 
 __all__ = ["RuleViolation", "View", "allowance", "largest_step", "moved_towards"]
 
@@ -26,6 +26,11 @@ TINY = 1e-300  # in place of a length of zero
 
 class RuleViolation(ValueError):
     """A move the protocol does not allow; the message names the rule, the round and the values."""
+
+
+def some(wrong: BoolArray | np.bool_) -> bool:
+    """Whether one point is wrong, or any of many; the method `any` of a single truth value is slow."""
+    return bool(wrong.any() if wrong.ndim else wrong)
 
 
 class View(NamedTuple):
@@ -96,13 +101,13 @@ def largest_step(y: FloatArray, direction: FloatArray, epsilon: FloatArray, loss
     """
     length = np.abs(direction).sum(axis=-1)
     at_y, slope = y @ epsilon, direction @ epsilon
-    if at_y.min() < 0:  # only |y·eps + s v·eps| matters
+    if some(at_y < 0):  # only |y·eps + s v·eps| matters
         slope = np.where(at_y < 0, -slope, slope)
         at_y = np.abs(at_y)
     within = _largest_within_norm(y, direction, loss_bound)
     steps = np.minimum(at_y / np.maximum(np.maximum(length, length - slope), TINY), within)
     leaps = slope < -length
-    if leaps.any():  # beyond the interval left out
+    if some(leaps):  # beyond the interval left out
         gap_end = at_y / np.where(leaps, -slope - length, 1.0)
         last = np.minimum(at_y / np.maximum(length, TINY), within)
         steps = np.where(leaps & (last >= gap_end), last, steps)
@@ -113,7 +118,7 @@ def _largest_within_norm(y: FloatArray, direction: FloatArray, loss_bound: float
     """The largest s in [0, 1] with ||y + s v||_1 <= H: a convex, piecewise linear function of s."""
     bound = loss_bound * (1 + ROUNDING)
     leaves = np.abs(y + direction).sum(axis=-1) > bound
-    if not leaves.any():
+    if not some(leaves):
         return 1.0
     d = y.shape[-1]
     y, v = (
@@ -178,11 +183,13 @@ def check_prediction(
     Raises:
         RuleViolation: naming the rule, the round and the values.
     """
-    if y.ndim not in (1, 2) or y.shape[-1] != dimension or not y.size or not np.isfinite(y).all():
+    if y.ndim not in (1, 2) or y.shape[-1] != dimension or not y.size or not all_finite(y):
         raise RuleViolation(f"round {t}: y = {y} is not a finite vector of shape ({dimension},)")
-    _refuse(t, ~np.asarray(inside(y)), "y = {} is not in the decision set", y)
+    if some(outside := ~np.asarray(inside(y))):
+        raise _violation(t, outside, "y = {} is not in the decision set", y)
     norm = np.abs(y).sum(axis=-1)
-    _refuse(t, norm > bound * (1 + TOLERANCE), f"||y||_1 = {{}} exceeds H = {bound}", norm)
+    if some(long := norm > bound * (1 + TOLERANCE)):
+        raise _violation(t, long, f"||y||_1 = {{}} exceeds H = {bound}", norm)
 
 
 def check_move(t: int, y: FloatArray, z: FloatArray, epsilon: FloatArray, bound: float) -> None:
@@ -204,21 +211,17 @@ def check_move(t: int, y: FloatArray, z: FloatArray, epsilon: FloatArray, bound:
         raise RuleViolation(f"round {t}: z = {z} is not a finite vector of shape {y.shape}")
     distance, norm = np.abs(z - y).sum(axis=-1), np.abs(z).sum(axis=-1)
     at_y, at_z = np.abs(y @ epsilon), np.abs(z @ epsilon)
-    far = distance > np.minimum(at_z, at_y) + TOLERANCE * bound
+    slack = TOLERANCE * bound
+    far = (distance > at_y + slack) | (distance > at_z + slack)
     long = ~(norm <= bound * (1 + TOLERANCE))  # a NaN is too long
-    if not (far | long).any():
+    if not some(far | long):
         return
-    if not np.isfinite(z).all():
+    if not all_finite(z):
         raise RuleViolation(f"round {t}: z = {z} is not a finite vector of shape {y.shape}")
-    _refuse(
-        t,
-        far,
-        "||z - y||_1 = {:.6g} exceeds min(|z·eps|, |y·eps|) = min({:.6g}, {:.6g})",
-        distance,
-        at_z,
-        at_y,
-    )
-    _refuse(t, long, f"||z||_1 = {{}} exceeds H = {bound}", norm)
+    if some(far):
+        rule = "||z - y||_1 = {:.6g} exceeds min(|z·eps|, |y·eps|) = min({:.6g}, {:.6g})"
+        raise _violation(t, far, rule, distance, at_z, at_y)
+    raise _violation(t, long, f"||z||_1 = {{}} exceeds H = {bound}", norm)
 
 
 def check_draw(t: int, z_hat: FloatArray, shape: tuple[int, ...], bound: float) -> None:
@@ -236,7 +239,8 @@ def check_draw(t: int, z_hat: FloatArray, shape: tuple[int, ...], bound: float) 
     if z_hat.shape != shape:
         raise RuleViolation(f"round {t}: z_hat = {z_hat} is not a vector of shape {shape}")
     norm = np.abs(z_hat).sum(axis=-1)
-    _refuse(t, ~(norm <= bound * (1 + TOLERANCE)), f"||z_hat||_1 = {{}} exceeds H = {bound}", norm)
+    if some(long := ~(norm <= bound * (1 + TOLERANCE))):
+        raise _violation(t, long, f"||z_hat||_1 = {{}} exceeds H = {bound}", norm)
 
 
 def check_paid(t: int, values: FloatArray, bound: float) -> FloatArray:
@@ -253,14 +257,14 @@ def check_paid(t: int, values: FloatArray, bound: float) -> FloatArray:
     Raises:
         RuleViolation: naming the rule, the round and the value.
     """
-    inside = (values >= -TOLERANCE * bound) & (values <= bound * (1 + TOLERANCE))
-    _refuse(t, ~inside, f"the loss l·z_hat = {{}} is outside [0, H] = [0, {bound}]", values)
+    outside = ~((values >= -TOLERANCE * bound) & (values <= bound * (1 + TOLERANCE)))
+    if some(outside):
+        raise _violation(t, outside, f"the loss l·z_hat = {{}} is outside [0, H] = [0, {bound}]", values)
     return values
 
 
-def _refuse(t: int, wrong: BoolArray | np.bool_, message: str, *values: NDArray[Any]) -> None:
-    """Raise RuleViolation with the values of the first seed that is `wrong`, if there is one."""
-    if wrong.any():
-        seed = first(np.asarray(wrong))
-        where = f"round {t}, seed {seed[0]}" if seed else f"round {t}"
-        raise RuleViolation(f"{where}: {message.format(*(value[seed] for value in values))}")
+def _violation(t: int, wrong: BoolArray | np.bool_, message: str, *values: NDArray[Any]) -> RuleViolation:
+    """What was violated, with the values of the first seed that is `wrong`."""
+    seed = first(np.asarray(wrong))
+    where = f"round {t}, seed {seed[0]}" if seed else f"round {t}"
+    return RuleViolation(f"{where}: {message.format(*(value[seed] for value in values))}")

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from aggbandit._arrays import FloatArray
-from aggbandit.game.rules import TOLERANCE, RuleViolation
+from aggbandit.game.rules import TOLERANCE, RuleViolation, some
 
 __all__ = ["DrawArm", "Exactly", "HalfSpaces", "RandomChord", "Sampler"]
 
@@ -94,16 +94,28 @@ class DrawArm:
         Raises:
             RuleViolation: where z is not a distribution.
         """
-        fine = (z.min(axis=-1) >= -TOLERANCE) & (np.abs(z.sum(axis=-1) - 1) <= TOLERANCE)
-        if not np.all(fine):  # a NaN is no distribution either
+        fine = (z.min(axis=-1) >= -TOLERANCE) & (abs(z.sum(axis=-1) - 1) <= TOLERANCE)
+        if some(~fine):  # a NaN is no distribution either
             z = z if z.ndim == 1 else z[~fine][0]
             raise RuleViolation(f"z = {z} is not a distribution, so that no arm can be drawn from it")
-        uniform = np.asarray(rng.random(z.shape[:-1]))[..., None]
+        if z.ndim == 1:
+            return _drawn(z, rng.random())
+        uniform = rng.random(z.shape[:-1])[..., None]
         arm = (np.cumsum(z, axis=-1) <= uniform).sum(axis=-1, keepdims=True)
         arms = np.arange(z.shape[-1])
         # Rounding may carry the arm beyond the last positive entry.
         drawn = np.where((arms <= arm) & (z > 0), arms, -1).max(axis=-1, keepdims=True)
         return np.asarray(arms == drawn, dtype=np.float64)
+
+
+def _drawn(z: FloatArray, uniform: float) -> FloatArray:
+    """The arm of one seed, (d,)."""
+    arm = min(int(np.count_nonzero(z.cumsum() <= uniform)), z.size - 1)
+    while z[arm] <= 0:
+        arm -= 1
+    drawn = np.zeros(z.size)
+    drawn[arm] = 1.0
+    return drawn
 
 
 @dataclass(frozen=True)
@@ -138,7 +150,7 @@ class RandomChord:
         body, seeds = self.body, z.shape[:-1]
         slack = body.b - z @ body.A.T
         fine = slack.min(axis=-1) >= -TOLERANCE * (1 + np.abs(body.b).max())
-        if not np.all(fine):
+        if some(~fine):
             z = z if z.ndim == 1 else z[~fine][0]
             raise RuleViolation(f"z = {z} is outside the body: no chord passes through it")
         direction = rng.standard_normal((*seeds, body.basis.shape[1])) @ body.basis.T

@@ -160,9 +160,7 @@ class LogBarrier:
         """
         linear = self.body._vector("linear", linear)
         check_finite("linear", linear)
-        # our own copy: without a step to make, the start is the result
-        x = self._back_to_slice(np.array(self.body.require_interior("start", start)))
-        return newton(_Objective(self.body, linear), x, tolerance)
+        return newton(_Objective(self.body, linear), self._begin(start), tolerance)
 
     def mirror_step(self, x: npt.ArrayLike, g: npt.ArrayLike) -> Step:
         """One step of mirror descent: the minimizer of `R + (g - grad R(x))·x` on the slice.
@@ -189,11 +187,17 @@ class LogBarrier:
     def _slacks(self, name: str, x: npt.ArrayLike) -> FloatArray:
         return self.body.slacks(self.body.require_interior(name, x))
 
-    def _back_to_slice(self, x: FloatArray) -> FloatArray:
-        """x projected on C x = d again, if the rounding of many steps has carried it off."""
+    def _begin(self, start: npt.ArrayLike) -> FloatArray:
+        """The start, projected on C x = d again if the rounding of many steps has carried it off.
+
+        A copy of our own: without a step to make, the start is the result.
+        """
         body = self.body
-        if not body.C.shape[0] or (np.abs(body.C @ x - body.d) <= DRIFT * body.slice_tolerance).all():
+        x = np.array(body._vector("start", start))
+        on_slice = not len(body.C) or (np.abs(body.C @ x - body.d) <= DRIFT * body.slice_tolerance).all()
+        if on_slice and (body.b - body.A @ x).min() > 0:
             return x
+        body.require_interior("start", x)
         projected: FloatArray = body.interior_point + body.basis @ (body.basis.T @ (x - body.interior_point))
         return projected if (body.b - body.A @ projected).min() > 0 else x
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from aggbandit._arrays import FloatArray, check_finite, real_array, reduce_frozen
+from aggbandit._arrays import FloatArray, all_finite, check_finite, real_array, reduce_frozen
 from aggbandit.geometry._newton import NoMinimizer
 
 RANK_TOLERANCE = 1e-10  # a row of C this close to the span of the rows above it adds no equation
@@ -141,9 +141,9 @@ class Polytope:
             ValueError: if x has another shape.
         """
         x = self._vector("x", x)
-        if not np.isfinite(x).all():
+        if not all_finite(x):
             return False
-        return bool((self.slacks(x) >= -tolerance).all()) and self._off_slice(x) is None
+        return bool((self.b - self.A @ x).min() >= -tolerance) and self._off_slice(x) is None
 
     def require_interior(self, name: str, x: npt.ArrayLike) -> FloatArray:
         """The point as a float array, if it lies strictly inside: `A x < b` and, to rounding, `C x = d`.

@@ -75,14 +75,13 @@ def alone(method: Callable[Concatenate[L, P], R]) -> Callable[Concatenate[L, P],
     def guarded(learner: L, /, *args: P.args, **kwargs: P.kwargs) -> R:
         key = id(learner)
         with _door:
-            if key in _steps or _runs.get(key, threading.get_ident()) != threading.get_ident():
+            if key in _steps or (key in _runs and _runs[key] != threading.get_ident()):
                 raise LearnerInUse(f"{method.__name__}: {_told(learner)}")
             _steps.add(key)
         try:
             return method(learner, *args, **kwargs)
         finally:
-            with _door:
-                _steps.discard(key)
+            _steps.discard(key)  # by itself: nobody can begin while it is there
 
     return guarded
 

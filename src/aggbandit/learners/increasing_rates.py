@@ -10,6 +10,7 @@ import numpy as np
 from aggbandit import theory
 from aggbandit._arrays import (
     FloatArray,
+    all_finite,
     check_finite,
     check_number,
     check_positive_int,
@@ -60,7 +61,7 @@ class OMDState:
     __reduce__ = reduce_frozen
 
     def __post_init__(self) -> None:
-        center, dual = (read_only(real_array(name, getattr(self, name))) for name in ("center", "dual"))
+        center, dual = read_only(real_array("center", self.center)), read_only(real_array("dual", self.dual))
         check_finite("center", center)
         check_shape("dual", dual, center.shape, "the center's shape")
         check_finite("dual", dual)
@@ -315,6 +316,7 @@ class IncreasingRateOMD:
             raise ValueError(f"the schedule gave eta = {rate.eta}; it must be positive and finite")
         # Line 10, from the sum of all estimates.
         dual = state.dual + rate.eta * estimate
+        dual.setflags(write=False)  # the state need not copy it
         step = self.barrier.minimize(dual, x)
         self._state = OMDState(step.x, dual, rate.eta, state.round + 1)
         self._ellipsoid, self._y = step.dikin, None
@@ -410,7 +412,7 @@ def check_observation(
     for name, vector in (("z_hat", z_hat), ("epsilon", epsilon)):
         if vector.shape != shape:
             raise ValueError(f"{name} has shape {vector.shape}; it must be {shape}")
-        if not np.isfinite(vector).all():
+        if not all_finite(vector):
             place = int(np.flatnonzero(~np.isfinite(vector))[0])
             raise ValueError(f"{name}[{place}] = {vector.flat[place]}; every entry must be finite")
     if epsilon.min() < 0:

@@ -206,3 +206,9 @@ def test_what_was_read_only_and_compact_stays_so(protocol):
         with pytest.raises(TypeError):
             other.named["more"] = wide
     assert copy.deepcopy(holder).scratch is not holder.scratch
+
+
+def test_entries_whose_squares_overflow_are_finite():
+    _arrays.check_finite("x", np.full(3, 1e200))
+    with pytest.raises(ValueError, match=r"x\[1\] is -inf"):
+        _arrays.check_finite("x", np.array([1e200, -np.inf]))

@@ -378,7 +378,7 @@ class UniformAt:
         self.value = value
 
     def random(self, size=None):
-        return self.value
+        return self.value if size is None else np.full(size, self.value)
 
 
 def test_drawn_arms_have_mean_z():
@@ -459,3 +459,15 @@ def test_games_are_reproducible():
 
 def test_beta_is_the_largest_perturbation():
     assert game(epsilon=0.25).beta == 0.25
+
+
+@pytest.mark.parametrize(
+    "z", [[0.0, 0.25, 0.75, 0.0], [-1e-10, 0.5, 0.5 - 1e-10, 0.0], [1 - 1e-10, 0.0, 0.0, 0.0]]
+)
+@pytest.mark.parametrize("uniform", [0.0, 0.25, 0.5, 1 - 1e-16])
+def test_one_point_draws_the_arm_that_one_seed_draws(z, uniform):
+    z = np.array(z)
+    one, many = DrawArm().draw(z, UniformAt(uniform)), DrawArm().draw(z[None], UniformAt(uniform))
+    np.testing.assert_array_equal(one, many[0])
+    assert one.sum() == 1
+    assert z[one == 1] > 0

@@ -180,7 +180,8 @@
     new MutationObserver(dress).observe(document.body, changes);
     nameTheme();
     keepTogether();
-    window.addEventListener("load", () => MathJax.startup.promise.then(scrollByKeys));
+    // A page without mathematics does not load MathJax.
+    window.addEventListener("load", () => Promise.resolve(MathJax.startup.promise).then(scrollByKeys));
     window.addEventListener("resize", scrollByKeys);
     document.addEventListener("toggle", scrollByKeys, true); // a fold has no width before it is open
     document.addEventListener("click", (event) => {

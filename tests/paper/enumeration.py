@@ -13,10 +13,11 @@ from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.theory import OptimisticRates
 
 
-class UniformAt:
+class UniformAt(np.random.Generator):
     """A generator whose next uniform is known."""
 
     def __init__(self, value):
+        super().__init__(np.random.PCG64(0))
         self.value = value
 
     def random(self):

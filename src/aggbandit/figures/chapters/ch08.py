@@ -112,9 +112,10 @@ def slow_motion(
 ) -> Figure:
     """One moment of a freezing game on two arms: where the learner stands, tries, and is moved to.
 
-    `path` (T + 1,) is the probability of arm 1 at each center, from x_1, and `free` (T + 1,) the same with a
-    hand that nobody moves; `rate` (T,) is eta_t/eta_0. `round` t is the moment, `side` +1 or -1 the direction tried, `moved` how far the hand is taken back at most.
-    `phases`: the round of the change, the last round with a moved hand, T.
+    `path` (T + 1,) is the probability of arm 1 at each center, from x_1, and `free` (T + 1,) the same with
+    a hand that nobody moves; `rate` (T,) is eta_t/eta_0. `round` t is the moment, `side` +1 or -1 the
+    direction tried, `moved` how far the hand is taken back at most. `phases`: the round of the change, the
+    last round with a moved hand, T.
     """
     change, thaw, rounds = phases
     p = path[round - 1]

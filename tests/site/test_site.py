@@ -44,7 +44,7 @@ def test_every_picture_says_what_it_shows(visit: Visit) -> None:
     silent = visit.page.eval_on_selector_all(
         "img, [role=img]:not([aria-hidden=true])",
         """all => all
-            .filter(one => !["alt", "aria-label", "aria-labeledby"].some(name => one.getAttribute(name)))
+            .filter(one => !["alt", "aria-label", "aria-labelledby"].some(name => one.getAttribute(name)))
             .map(one => one.outerHTML.slice(0, 200))""",
     )
     assert silent == []

@@ -21,6 +21,7 @@ from scipy.sparse import coo_array, csr_array
 from aggbandit._arrays import (
     OCCUPANCY_TOLERANCE,
     FloatArray,
+    check_at_least_zero,
     check_finite,
     check_nonnegative,
     check_shape,
@@ -160,8 +161,7 @@ def check_occupancy(
     table = _table(x)
     n_states = table.shape[1]
     check_state("initial_state", initial_state, n_states)
-    if not 0 <= tolerance < np.inf:
-        raise ValueError(f"tolerance is {tolerance}; it must be nonnegative and finite")
+    check_at_least_zero("tolerance", tolerance)
     negative = table < -tolerance
     if negative.any():
         where = first(negative)

@@ -15,8 +15,10 @@ import numpy as np
 
 from aggbandit._arrays import (
     FloatArray,
+    check_at_least_zero,
     check_finite,
     check_number,
+    check_positive,
     real_array,
 )
 
@@ -43,7 +45,7 @@ def rho(z: float) -> float:
         0.3069
     """
     if not -1 < z < math.inf:
-        raise ValueError(f"z = {z}; rho(z) = z - log(1 + z) needs a finite z > -1")
+        raise ValueError(f"z is {z}; rho(z) = z - log(1 + z) needs a finite z > -1")
     return z - math.log1p(z)
 
 
@@ -63,7 +65,7 @@ def rho_conjugate(z: float) -> float:
         Proof of Lemma 2 (mdbarrier).
     """
     if not -math.inf < z < 1:
-        raise ValueError(f"z = {z}; rho*(z) = -z - log(1 - z) needs a finite z < 1")
+        raise ValueError(f"z is {z}; rho*(z) = -z - log(1 - z) needs a finite z < 1")
     return -z - math.log1p(-z)
 
 
@@ -82,7 +84,7 @@ def bregman_from_distance(local_distance: float) -> float:
     Source:
         Section 4.2, Lemma 9 (boundbregfromxt).
     """
-    _nonnegative("local_distance", local_distance)
+    check_at_least_zero("local_distance", local_distance)
     return 0.5 * local_distance - 1.0
 
 
@@ -105,8 +107,8 @@ def bregman_from_center(theta: float, gamma: float) -> float:
         Section 2, Lemma 1 (boundbregfromx1).
     """
     if not 0 < gamma <= 1:
-        raise ValueError(f"gamma = {gamma}; a pull toward the center needs 0 < gamma <= 1")
-    _nonnegative("theta", theta)
+        raise ValueError(f"gamma is {gamma}; a pull toward the center needs 0 < gamma <= 1")
+    check_at_least_zero("theta", theta)
     return theta * math.log(1 / gamma)
 
 
@@ -129,9 +131,9 @@ def loss_range(loss_bound: float, baseline: float = 0.0) -> float:
     Source:
         With b = 0, the bound `||l~||* <= n H` of Lemma 18 (technicalstuff); the baseline is ours.
     """
-    _positive("loss_bound", loss_bound)
+    check_positive("loss_bound", loss_bound)
     if not 0 <= baseline <= loss_bound:
-        raise ValueError(f"baseline = {baseline}; it must lie in [0, loss_bound] = [0, {loss_bound}]")
+        raise ValueError(f"baseline is {baseline}; it must lie in [0, loss_bound] = [0, {loss_bound}]")
     return max(baseline, loss_bound - baseline)
 
 
@@ -188,7 +190,7 @@ def eta0(
         `eta0_cap`).
     """
     first = scrible_eta0(dimension, theta, loss_bound, rounds, baseline)
-    _nonnegative("budget", budget)
+    check_at_least_zero("budget", budget)
     if budget == 0:
         return first
     return min(first, 1 / (4 * dimension * math.sqrt(budget * rounds)))
@@ -259,10 +261,10 @@ def rate_ceiling(eta0: float, dimension: int, rounds: int, budget: float) -> flo
     Source:
         Lemma 19 (lr-relation), whose sum runs over s: `sum_s |z_hat_s·eps_s| <= sqrt(BT)`.
     """
-    _positive("eta0", eta0)
+    check_positive("eta0", eta0)
     _whole("dimension", dimension)
-    _positive("rounds", rounds)
-    _nonnegative("budget", budget)
+    check_positive("rounds", rounds)
+    check_at_least_zero("budget", budget)
     inverse = 1 / eta0 - 2 * dimension * math.sqrt(budget * rounds)
     return 1 / inverse if inverse > 0 else math.inf
 
@@ -285,9 +287,9 @@ def bias_bound(dimension: int, local_distance: float, z_hat_epsilon: float) -> f
         Section 4.2, Lemma 8 (boundlossbias).
     """
     _whole("dimension", dimension)
-    _nonnegative("local_distance", local_distance)
+    check_at_least_zero("local_distance", local_distance)
     if not math.isfinite(z_hat_epsilon):
-        raise ValueError(f"z_hat_epsilon = {z_hat_epsilon}; it must be finite")
+        raise ValueError(f"z_hat_epsilon is {z_hat_epsilon}; it must be finite")
     return dimension * local_distance * abs(z_hat_epsilon)
 
 
@@ -310,9 +312,9 @@ def rate_credit(previous_rate: float, rate: float, divergence: float) -> float:
     Source:
         Section 2, Lemma 2 (mdbarrier).
     """
-    _positive("previous_rate", previous_rate)
-    _positive("rate", rate)
-    _nonnegative("divergence", divergence)
+    check_positive("previous_rate", previous_rate)
+    check_positive("rate", rate)
+    check_at_least_zero("divergence", divergence)
     return (1 / previous_rate - 1 / rate) * divergence
 
 
@@ -340,11 +342,11 @@ def scrible_eta0(
         Theorem 7 (inclrregret) with B = 0; Abernethy, Hazan and Rakhlin (2008).
     """
     _whole("dimension", dimension)
-    _positive("theta", theta)
-    _positive("rounds", rounds)
+    check_positive("theta", theta)
+    check_positive("rounds", rounds)
     spread = loss_range(loss_bound, baseline)
     if not loss_bound * rounds > 1:
-        raise ValueError(f"loss_bound * rounds = {loss_bound * rounds}; the rate needs log(HT) > 0")
+        raise ValueError(f"loss_bound * rounds is {loss_bound * rounds}; the rate needs log(HT) > 0")
     tuned = math.sqrt(theta * math.log(loss_bound * rounds) / rounds) / (dimension * spread)
     return min(tuned, eta0_cap(dimension, loss_bound, baseline))
 
@@ -422,9 +424,9 @@ def optimistic_exploration(
         Proof of Lemma 16 (mw-sec-ord-bound), with the design's certificate for the paper's lambda, which need
         not exist.
     """
-    _positive("eta", eta)
-    _positive("loss_bound", loss_bound)
-    _nonnegative("epsilon_bound", epsilon_bound)
+    check_positive("eta", eta)
+    check_positive("loss_bound", loss_bound)
+    check_at_least_zero("epsilon_bound", epsilon_bound)
     return eta * loss_bound * _design_norm(rank, design_norm) * (1 + epsilon_bound)
 
 
@@ -433,9 +435,10 @@ def optimistic_second_moment(
 ) -> float:
     """The second moment of the optimistic estimate: `E sum_y p_t(y) l~_t(y)² <= 2 kappa H² (1 + r beta²)`.
 
-    The paper has it under q_t, with r for kappa, and passes to p_t by p_t <= 2 q_t, at the price of a factor
-    two. The certificate makes that unnecessary: with `M = (1 - gamma) M_p + gamma M_mu`, let lambda_1, ...,
-    lambda_r be the eigenvalues of M_p relative to M_mu. They sum to at most kappa, and
+    The paper proves it under q_t, with r for kappa, and uses it under p_t. That needs p_t <= 2 q_t besides, a
+    factor two that its sketch has and its appendix leaves out. The certificate makes it unnecessary: with
+    `M = (1 - gamma) M_p + gamma M_mu`, let lambda_1, ..., lambda_r be the eigenvalues of M_p relative to
+    M_mu. They sum to at most kappa, and
     `sum_y p(y) ||y||²_{M^+} = sum_i lambda_i / ((1 - gamma) lambda_i + gamma) <= kappa`, a concave function
     of each.
 
@@ -456,8 +459,8 @@ def optimistic_second_moment(
         Lemma 17 (sec-mom-bound), without its assumption beta² r >= 1, under which it is at most the printed
         (2 H beta r)² for kappa = r.
     """
-    _positive("loss_bound", loss_bound)
-    _nonnegative("epsilon_bound", epsilon_bound)
+    check_positive("loss_bound", loss_bound)
+    check_at_least_zero("epsilon_bound", epsilon_bound)
     return 2 * _design_norm(rank, design_norm) * loss_bound**2 * (1 + rank * epsilon_bound**2)
 
 
@@ -493,7 +496,7 @@ def optimistic_rates(
     Source:
         Section 4.1, Theorem 5 (optimismmain), corrected (its printed rate: `printed_optimistic_rates`).
     """
-    _positive("rounds", rounds)
+    check_positive("rounds", rounds)
     _choice(n_points)
     cost = optimistic_second_moment(rank, loss_bound, epsilon_bound, design_norm)
     cost += loss_bound * optimistic_exploration(1.0, rank, loss_bound, epsilon_bound, design_norm)
@@ -501,7 +504,7 @@ def optimistic_rates(
     gamma = optimistic_exploration(eta, rank, loss_bound, epsilon_bound, design_norm)
     if gamma > 0.5:
         needed = math.ceil(rounds * (2 * gamma) ** 2)
-        raise ValueError(f"gamma = {gamma:.3g} at rounds = {rounds}; it must be <= 1/2 (rounds >= {needed})")
+        raise ValueError(f"gamma is {gamma:.3g} at rounds = {rounds}; it must be <= 1/2 (rounds >= {needed})")
     return OptimisticRates(eta, gamma)
 
 
@@ -545,17 +548,17 @@ def optimistic_bound(
         `optimistic_second_moment`; also `sum_y p(y) ||y||_{M^+} <= sqrt(kappa)`), and
         `|y·eps| <= (1 + beta) |z·eps|`.
     """
-    _positive("rounds", rounds)
+    check_positive("rounds", rounds)
     if not 1 <= n_points < math.inf:
-        raise ValueError(f"n_points = {n_points}; a set has at least one point, and finitely many")
-    _nonnegative("budget", budget)
+        raise ValueError(f"n_points is {n_points}; a set has at least one point, and finitely many")
+    check_at_least_zero("budget", budget)
     if rates is None:
         rates = optimistic_rates(rank, n_points, loss_bound, epsilon_bound, rounds, design_norm)
     eta, gamma = rates
     least = optimistic_exploration(eta, rank, loss_bound, epsilon_bound, design_norm)
     if not least * (1 - 1e-12) <= gamma <= 1:
         raise ValueError(
-            f"gamma = {gamma}; the bound needs eta H kappa (1 + beta) = {least:.6g} <= gamma <= 1"
+            f"gamma is {gamma}; the bound needs eta H kappa (1 + beta) = {least:.6g} <= gamma <= 1"
         )
     return (
         math.log(n_points) / eta
@@ -603,7 +606,7 @@ def printed_optimistic_rates(
         ("rounds", rounds),
         ("least_eigenvalue", least_eigenvalue),
     ):
-        _positive(name, value)
+        check_positive(name, value)
     _choice(n_points)
     eta = math.sqrt(math.log(n_points) / rounds) / (2 * loss_bound * epsilon_bound * dimension)
     gamma = 2 * loss_bound**2 * (loss_bound + epsilon_bound * math.sqrt(dimension)) * eta / least_eigenvalue
@@ -644,7 +647,7 @@ def printed_optimistic_bound(
         Section 4.1, Theorem 5 (optimismmain), as restated in the appendix.
     """
     printed_optimistic_rates(dimension, n_points, loss_bound, epsilon_bound, rounds, least_eigenvalue)
-    _nonnegative("budget", budget)
+    check_at_least_zero("budget", budget)
     leading = (
         4 * loss_bound * epsilon_bound * dimension
         + loss_bound**3 / (epsilon_bound * least_eigenvalue * dimension)
@@ -846,13 +849,13 @@ def _design_norm(rank: int, design_norm: float | None) -> float:
     if design_norm is None:
         return float(rank)
     if not rank * (1 - 1e-9) <= design_norm < math.inf:
-        raise ValueError(f"design_norm = {design_norm}; no design has max ||y||² below the rank, {rank}")
+        raise ValueError(f"design_norm is {design_norm}; no design has max ||y||² below the rank, {rank}")
     return design_norm
 
 
 def _choice(n_points: int) -> None:
     if not 2 <= check_number("n_points", n_points) < math.inf:
-        raise ValueError(f"n_points = {n_points}; a choice needs at least two points, and finitely many")
+        raise ValueError(f"n_points is {n_points}; a choice needs at least two points, and finitely many")
 
 
 def _rate_within_theorem(
@@ -868,12 +871,12 @@ def _rate_within_theorem(
     largest = eta0(dimension, theta, loss_bound, rounds, budget, baseline)
     if rate is None:
         return largest
-    _positive("rate", rate)
+    check_positive("rate", rate)
     ceiling = eta0_cap(dimension, loss_bound, baseline)
     if budget > 0:
         ceiling = min(ceiling, 1 / (4 * dimension * math.sqrt(budget * rounds)))
     if rate > ceiling * (1 + 1e-12):
-        raise ValueError(f"rate = {rate}; the bound is proved for rates up to {ceiling:.6g}")
+        raise ValueError(f"rate is {rate}; the bound is proved for rates up to {ceiling:.6g}")
     return rate
 
 
@@ -888,7 +891,7 @@ def _log_term(
     ):
         _whole(name, value)
     if not 0 < delta < 1:
-        raise ValueError(f"delta = {delta}; a probability of failure lies in (0, 1)")
+        raise ValueError(f"delta is {delta}; a probability of failure lies in (0, 1)")
     return per_state * n_states + math.log(horizon * n_states * n_actions * episodes / delta)
 
 
@@ -905,16 +908,6 @@ def _visits_and_log(
     return np.asarray(counts.sum(axis=-1), dtype=np.float64), log_term
 
 
-def _positive(name: str, value: float) -> None:
-    if not (check_number(name, value) > 0 and math.isfinite(value)):
-        raise ValueError(f"{name} = {value}; it must be positive and finite")
-
-
 def _whole(name: str, value: float) -> None:
     if not (check_number(name, value) >= 1 and float(value).is_integer()):
-        raise ValueError(f"{name} = {value}; it must be an integer of at least 1")
-
-
-def _nonnegative(name: str, value: float) -> None:
-    if not (check_number(name, value) >= 0 and math.isfinite(value)):
-        raise ValueError(f"{name} = {value}; it must be nonnegative and finite")
+        raise ValueError(f"{name} is {value}; it must be an integer of at least 1")

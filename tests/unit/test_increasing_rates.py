@@ -126,10 +126,10 @@ def test_extreme_losses_at_the_largest_rate(rng):
 @pytest.mark.parametrize(
     ("observation", "message"),
     [
-        ((np.nan, np.eye(3)[0], np.zeros(3)), "loss_value = nan"),
-        ((np.inf, np.eye(3)[0], np.zeros(3)), "loss_value = inf"),
-        ((1.5, np.eye(3)[0], np.zeros(3)), r"loss_value = 1\.5; .* \[0, 1\.0\]"),
-        ((-0.1, np.eye(3)[0], np.zeros(3)), r"loss_value = -0\.1"),
+        ((np.nan, np.eye(3)[0], np.zeros(3)), "loss_value is nan"),
+        ((np.inf, np.eye(3)[0], np.zeros(3)), "loss_value is inf"),
+        ((1.5, np.eye(3)[0], np.zeros(3)), r"loss_value is 1\.5; .* \[0, 1\.0\]"),
+        ((-0.1, np.eye(3)[0], np.zeros(3)), r"loss_value is -0\.1"),
         ((0.5, np.ones(2), np.zeros(3)), r"z_hat has shape \(2,\); it must be \(3,\)"),
         ((0.5, np.array([0, np.nan, 0]), np.zeros(3)), r"z_hat\[1\] = nan"),
         ((0.5, np.eye(3)[0], np.zeros((1, 3))), r"epsilon has shape \(1, 3\)"),
@@ -164,15 +164,15 @@ def test_update_needs_predict(rng):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"eta0": 0.0}, r"eta0 = 0\.0; a learning rate must be positive"),
-        ({"eta0": -1.0}, r"eta0 = -1\.0"),
-        ({"eta0": np.nan}, "eta0 = nan"),
+        ({"eta0": 0.0}, r"eta0 is 0\.0; a learning rate must be positive"),
+        ({"eta0": -1.0}, r"eta0 is -1\.0"),
+        ({"eta0": np.nan}, "eta0 is nan"),
         ({"rounds": 0}, "rounds is 0"),
-        ({"loss_bound": 0.0}, r"loss_bound = 0\.0"),
-        ({"budget": -1.0}, r"budget = -1\.0"),
-        ({"budget": np.nan, "eta0": 0.1}, "budget = nan"),
+        ({"loss_bound": 0.0}, r"loss_bound is 0\.0"),
+        ({"budget": -1.0}, r"budget is -1\.0"),
+        ({"budget": np.nan, "eta0": 0.1}, "budget is nan"),
         ({"rounds": 2.5, "eta0": 0.1}, r"rounds is 2\.5"),
-        ({"baseline": 2.0}, r"baseline = 2\.0; it must lie in \[0, loss_bound\]"),
+        ({"baseline": 2.0}, r"baseline is 2\.0; it must lie in \[0, loss_bound\]"),
     ],
 )
 def test_bad_learners_are_refused(arguments, message):
@@ -182,19 +182,19 @@ def test_bad_learners_are_refused(arguments, message):
 
 @pytest.mark.parametrize("bad", [0.5, 3.0, np.nan])
 def test_bad_clips_are_refused(bad):
-    with pytest.raises(ValueError, match=f"clip = {bad}"):
+    with pytest.raises(ValueError, match=f"clip is {bad}"):
         IncreasingRate(clip=bad)
 
 
 @pytest.mark.parametrize("bad", [0.0, -1.0, 3.0, np.nan])
 def test_bad_factors_are_refused(bad):
-    with pytest.raises(ValueError, match=f"factor = {bad}"):
+    with pytest.raises(ValueError, match=f"factor is {bad}"):
         ConstantRate(bad)
 
 
 def test_a_rate_takes_an_absolute_value():
     for bad in (-0.1, np.nan):
-        with pytest.raises(ValueError, match=f"z_hat_epsilon = {bad}"):
+        with pytest.raises(ValueError, match=f"z_hat_epsilon is {bad}"):
             IncreasingRate().next_rate(0.1, 0.1, 2, bad)
 
 
@@ -206,7 +206,7 @@ def test_a_schedule_without_a_rate_is_refused_before_anything_changes(rng):
     learner = IncreasingRateOMD(BARRIER, 100, 1.0, schedule=Broken())
     learner.predict(rng)
     center, eta = learner.center, learner.eta
-    with pytest.raises(ValueError, match=r"the schedule gave eta = -1\.0"):
+    with pytest.raises(ValueError, match=r"the schedule gave eta -1\.0"):
         learner.update(0.5, np.eye(3)[0], np.full(3, 0.1))
     assert learner.center is center
     assert (learner.eta, learner.round) == (eta, 1)
@@ -224,8 +224,8 @@ MIDDLE = {"center": np.full(3, 1 / 3), "dual": np.zeros(3), "eta": 0.1, "round":
         ({"dual": 0.0}, r"dual has shape \(\)"),
         ({"dual": np.array([0.0, np.inf, 0.0])}, r"dual\[1\] is inf"),
         ({"dual": np.array([0.0, np.nan, 0.0])}, r"dual\[1\] is nan"),
-        ({"eta": 0.0}, r"eta = 0\.0"),
-        ({"eta": np.nan}, r"eta = nan"),
+        ({"eta": 0.0}, r"eta is 0\.0"),
+        ({"eta": np.nan}, r"eta is nan"),
         ({"round": 0}, "round is 0"),
         ({"round": 2.5}, r"round is 2\.5"),
     ],

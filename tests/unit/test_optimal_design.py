@@ -66,7 +66,7 @@ def test_against_cvxpy(seed):
         (np.zeros((3, 2)), 0.01, "points are all zero"),
         (np.zeros(3), 0.01, r"points has shape \(3,\)"),
         (np.array([[1.0, np.nan]]), 0.01, r"points\[0, 1\] = nan"),
-        (np.eye(2), 0.0, r"tolerance = 0\.0"),
+        (np.eye(2), 0.0, r"tolerance is 0\.0"),
     ],
 )
 def test_bad_input_is_refused(points, tolerance, message):

@@ -180,7 +180,7 @@ def test_what_is_wrong_is_named_before_anything_changes(rng):
     with pytest.raises(RuntimeError, match="observe was called before policy"):
         agent.observe(ab.AggregateFeedback(trajectory, 1.0))
     agent.policy(rng)
-    with pytest.raises(ValueError, match=r"loss_value = 3\.5; the observed loss must lie in \[0, 3\.0\]"):
+    with pytest.raises(ValueError, match=r"loss_value is 3\.5; the observed loss must lie in \[0, 3\.0\]"):
         agent.observe(ab.AggregateFeedback(trajectory, 3.5))
     other = ab.Trajectory(np.zeros(3, int), np.zeros(2, int), 3, 2)
     with pytest.raises(ValueError, match=r"the trajectory has shape \(2, 3, 2, 3\)"):
@@ -230,7 +230,7 @@ class GivenRate:
 
 @pytest.mark.parametrize("value", [0.0, -1.0, np.nan, np.inf])
 def test_a_first_rate_that_is_none_is_refused_before_it_starts(value):
-    with pytest.raises(ValueError, match=r"eta0 = .*; a learning rate must be positive and finite"):
+    with pytest.raises(ValueError, match=r"eta0 is .*; a learning rate must be positive and finite"):
         learner(9, rates=GivenRate(value))
 
 
@@ -283,7 +283,7 @@ def test_a_trajectory_from_elsewhere_is_refused(rng):
 def test_a_total_is_checked_also_where_there_is_nothing_to_learn():
     agent = ab.AggregateFeedbackLearner(1, 1, 2, 5, **TUNED)
     trajectory = ab.Trajectory(np.zeros(3, int), np.zeros(2, int), 1, 1)
-    with pytest.raises(ValueError, match=r"loss_value = 7\.0; the observed loss must lie in \[0, 2\.0\]"):
+    with pytest.raises(ValueError, match=r"loss_value is 7\.0; the observed loss must lie in \[0, 2\.0\]"):
         agent.observe(ab.AggregateFeedback(trajectory, 7.0))
     assert agent.episode == 0
 
@@ -418,7 +418,7 @@ def add(where, much):
         ("counters", add(2, 10_000), "rates clipped in .* cannot be"),
         ("counters", add(4, 10_000), "Newton steps damped"),
         ("counters", lambda value: value[:-1], r"counters has shape \(4,\)"),
-        ("scalars", lambda value: np.array([np.nan, value[1]]), "eta = nan"),
+        ("scalars", lambda value: np.array([np.nan, value[1]]), "eta is nan"),
         ("scalars", lambda value: np.array([value[0], 1e9]), "sum_of_totals is 1000000000"),
         ("finished", lambda value: value[1:], r"finished\[0\] is epoch 2"),
         ("finished", lambda value: value[:-1], "the finished epochs have"),

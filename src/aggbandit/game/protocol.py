@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from aggbandit._arrays import (
     FloatArray,
-    check_number,
+    check_positive,
     check_rng,
     first,
     place,
@@ -187,8 +187,7 @@ class DistortedBandit:
             raise ValueError(
                 f"epsilons has shape {epsilons.shape}; it must be that of losses, {losses.shape}"
             )
-        if not (check_number("loss_bound", self.loss_bound) > 0 and np.isfinite(self.loss_bound)):
-            raise ValueError(f"loss_bound is {self.loss_bound}; it must be positive and finite")
+        check_positive("loss_bound", self.loss_bound)
         _refuse("losses", losses, ~(np.abs(losses) <= 1), "the game needs ||l||_inf <= 1")
         wrong = ~((epsilons >= 0) & np.isfinite(epsilons))
         _refuse("epsilons", epsilons, wrong, "the game needs eps >= 0, finite")

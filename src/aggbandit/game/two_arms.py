@@ -22,7 +22,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray, IntArray, check_positive_int, check_rng
+from aggbandit._arrays import (
+    FloatArray,
+    IntArray,
+    check_at_least_zero,
+    check_positive,
+    check_positive_int,
+    check_rng,
+)
 from aggbandit.game.adversaries import Freezing, Undistorted
 from aggbandit.game.contests import Contest, ContestHistory, check_contests, evenly_spaced
 from aggbandit.game.protocol import DistortedBandit
@@ -72,10 +79,8 @@ class FreezingGame:
             raise ValueError(f"change * rounds is {self.change * self.rounds:.6g}; it must be at least 1")
         if not 0 < self.gap <= 1:
             raise ValueError(f"gap is {self.gap}; the losses 1/2 ± gap/2 lie in [0, 1] only for 0 < gap <= 1")
-        if not (self.epsilon >= 0 and math.isfinite(self.epsilon)):
-            raise ValueError(f"epsilon is {self.epsilon}; it must be nonnegative and finite")
-        if not (self.budget >= 0 and math.isfinite(self.budget)):
-            raise ValueError(f"budget is {self.budget}; it must be nonnegative and finite")
+        check_at_least_zero("epsilon", self.epsilon)
+        check_at_least_zero("budget", self.budget)
         if not 0 <= self.decoy <= self.budget:
             raise ValueError(f"decoy is {self.decoy}; it is a part of the budget, {self.budget}")
 
@@ -172,8 +177,7 @@ def freezing_epsilon(
         ("change", change),
         ("gap", gap),
     ):
-        if not (value > 0 and math.isfinite(value)):
-            raise ValueError(f"{name} is {value}; it must be positive and finite")
+        check_positive(name, value)
     return strength / (eta0 * gap * change * rounds)
 
 

@@ -69,7 +69,7 @@ def cross_polytope(n: int) -> Polytope:
     """
     _at_least("n", n, 1)
     if n > 12:
-        raise ValueError(f"n = {n}; the cross-polytope has 2^n inequalities, so n is at most 12 here")
+        raise ValueError(f"n is {n}; the cross-polytope has 2^n inequalities, so n is at most 12 here")
     signs = np.array(list(itertools.product([1.0, -1.0], repeat=n)))
     return Polytope(signs, np.ones(len(signs)))
 

@@ -11,7 +11,9 @@ from aggbandit import theory
 from aggbandit._arrays import (
     FloatArray,
     all_finite,
+    check_at_least_zero,
     check_finite,
+    check_has,
     check_number,
     check_positive_int,
     check_rng,
@@ -23,7 +25,6 @@ from aggbandit._arrays import (
     reduce_frozen,
 )
 from aggbandit.geometry.protocol import Barrier, Ellipsoid
-from aggbandit.learners._doors import check_has, check_nonnegative_number
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.rates import ConstantRate, IncreasingRate, RateSchedule
 
@@ -184,7 +185,7 @@ class IncreasingRateOMD:
         )
         check_number("loss_bound", loss_bound)
         check_number("baseline", baseline)
-        check_nonnegative_number("budget", budget)
+        check_at_least_zero("budget", budget)
         schedule = IncreasingRate() if schedule is None else schedule
         check_has("schedule", schedule, ("next_rate",), "ab.IncreasingRate() or ab.ConstantRate(factor)")
         self.barrier = barrier
@@ -313,7 +314,7 @@ class IncreasingRateOMD:
         z_hat_epsilon = float(np.vdot(z_hat, epsilon))
         rate = self.schedule.next_rate(state.eta, self.eta0, self.dimension, abs(z_hat_epsilon))
         if not (rate.eta > 0 and math.isfinite(rate.eta)):
-            raise ValueError(f"the schedule gave eta = {rate.eta}; it must be positive and finite")
+            raise ValueError(f"the schedule gave eta {rate.eta}; it must be positive and finite")
         # Line 10, from the sum of all estimates.
         dual = state.dual + rate.eta * estimate
         dual.setflags(write=False)  # the state need not copy it
@@ -379,7 +380,7 @@ def check_rate(name: str, rate: float) -> None:
         ValueError: for any other number.
     """
     if not (check_number(name, rate) > 0 and math.isfinite(rate)):
-        raise ValueError(f"{name} = {rate}; a learning rate must be positive and finite")
+        raise ValueError(f"{name} is {rate}; a learning rate must be positive and finite")
 
 
 def check_observation(
@@ -407,7 +408,7 @@ def check_observation(
     check_number("loss_value", loss_value)
     slack = 1e-9 * loss_bound
     if not -slack <= loss_value <= loss_bound + slack:
-        raise ValueError(f"loss_value = {loss_value}; the observed loss must lie in [0, {loss_bound}]")
+        raise ValueError(f"loss_value is {loss_value}; the observed loss must lie in [0, {loss_bound}]")
     z_hat, epsilon = real_array("z_hat", z_hat), real_array("epsilon", epsilon)
     for name, vector in (("z_hat", z_hat), ("epsilon", epsilon)):
         if vector.shape != shape:

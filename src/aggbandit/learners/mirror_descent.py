@@ -18,6 +18,7 @@ import numpy.typing as npt
 from aggbandit._arrays import (
     FloatArray,
     check_finite,
+    check_has,
     check_shape,
     place,
     read_only,
@@ -25,7 +26,6 @@ from aggbandit._arrays import (
     reduce_frozen,
 )
 from aggbandit.geometry.protocol import Barrier
-from aggbandit.learners._doors import check_has
 
 __all__ = ["MirrorDescentBound", "MirrorDescentRun", "mirror_descent"]
 

@@ -76,7 +76,7 @@ def g_optimal_design(points: FloatArray, tolerance: float = 0.01) -> OptimalDesi
         place = tuple(int(i) for i in np.argwhere(~np.isfinite(points))[0])
         raise ValueError(f"points[{place[0]}, {place[1]}] = {points[place]}; every entry must be finite")
     if not check_number("tolerance", tolerance) > 0:
-        raise ValueError(f"tolerance = {tolerance}; it must be positive")
+        raise ValueError(f"tolerance is {tolerance}; it must be positive")
     scale = float(np.abs(points).max())  # a design has no unit: squares shall neither over- nor underflow
     if scale == 0:
         raise ValueError("points are all zero; they measure nothing")

@@ -10,8 +10,9 @@ import numpy as np
 from aggbandit import theory
 from aggbandit._arrays import (
     FloatArray,
+    check_at_least_zero,
     check_kind,
-    check_number,
+    check_positive,
     check_rng,
     read_only,
     real_array,
@@ -100,12 +101,9 @@ class OptimisticEXP2:
         design: OptimalDesign | None = None,
     ) -> None:
         self.points: FloatArray = read_only(real_array("points", points))
-        for name, value in (
-            ("rounds", rounds),
-            ("loss_bound", loss_bound),
-            ("epsilon_bound", epsilon_bound),
-        ):
-            check_number(name, value)
+        check_positive("rounds", rounds)
+        check_positive("loss_bound", loss_bound)
+        check_at_least_zero("epsilon_bound", epsilon_bound)
         if design is not None:
             check_kind("design", design, OptimalDesign, "ab.learners.g_optimal_design(points)")
         if rates is not None:
@@ -115,21 +113,15 @@ class OptimisticEXP2:
         self.rounds = rounds
         self.loss_bound = float(loss_bound)
         self.epsilon_bound = float(epsilon_bound)
-        if not (self.rounds > 0 and np.isfinite(self.rounds)):
-            raise ValueError(f"rounds = {rounds}; it must be positive and finite")
-        if not (self.loss_bound > 0 and np.isfinite(self.loss_bound)):
-            raise ValueError(f"loss_bound = {loss_bound}; it must be positive and finite")
-        if not (self.epsilon_bound >= 0 and np.isfinite(self.epsilon_bound)):
-            raise ValueError(f"epsilon_bound = {epsilon_bound}; it must be nonnegative and finite")
         longest = float(np.abs(self.points).sum(axis=1).max())
         if longest > self.loss_bound * (1 + 1e-9):
             raise ValueError(f"a point has ||y||_1 = {longest}; it must be at most loss_bound = {loss_bound}")
         self._coordinates = self._whitened()
         self.eta, self.gamma = self._theorem_rates() if rates is None else rates
         if not (self.eta > 0 and np.isfinite(self.eta)):
-            raise ValueError(f"eta = {self.eta}; a learning rate must be positive and finite")
+            raise ValueError(f"eta is {self.eta}; a learning rate must be positive and finite")
         if not 0 < self.gamma <= 1:
-            raise ValueError(f"gamma = {self.gamma}; a share of exploration must lie in (0, 1]")
+            raise ValueError(f"gamma is {self.gamma}; a share of exploration must lie in (0, 1]")
         self.round = 1
         self._log_weights = np.zeros(len(self.points))
         self._played: int | None = None

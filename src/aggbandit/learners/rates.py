@@ -15,9 +15,10 @@ from aggbandit import theory
 from aggbandit._arrays import (
     BoolArray,
     FloatArray,
+    check_has,
     check_number,
+    check_positive,
 )
-from aggbandit.learners._doors import check_has, check_positive
 
 # --- schedules ----------------------------------------------------------------------------------------------
 
@@ -82,7 +83,7 @@ class IncreasingRate:
 
     def __post_init__(self) -> None:
         if not 1 <= check_number("clip", self.clip) <= 2:
-            raise ValueError(f"clip = {self.clip}; the proof needs 1 <= clip <= 2")
+            raise ValueError(f"clip is {self.clip}; the proof needs 1 <= clip <= 2")
 
     def next_rate(self, previous: float, eta0: float, dimension: int, z_hat_epsilon: float) -> Rate:
         """The rate eta_t.
@@ -100,7 +101,7 @@ class IncreasingRate:
             ValueError: for a negative z_hat_epsilon: the rule takes the absolute value.
         """
         if not z_hat_epsilon >= 0:
-            raise ValueError(f"z_hat_epsilon = {z_hat_epsilon}; the rule takes |z_hat . eps|, which is >= 0")
+            raise ValueError(f"z_hat_epsilon is {z_hat_epsilon}; the rule takes |z_hat . eps|, which is >= 0")
         if z_hat_epsilon == 0:
             return Rate(previous, clipped=False)
         largest = self.clip * eta0
@@ -150,7 +151,7 @@ class ConstantRate:
 
     def __post_init__(self) -> None:
         if not 0 < check_number("factor", self.factor) <= 2:
-            raise ValueError(f"factor = {self.factor}; a rate is positive, and at most 2 eta_0")
+            raise ValueError(f"factor is {self.factor}; a rate is positive, and at most 2 eta_0")
 
     def next_rate(self, previous: float, eta0: float, dimension: int, z_hat_epsilon: float) -> Rate:
         """`factor` times `eta0`, whatever happened.

@@ -22,6 +22,8 @@ from aggbandit._arrays import (
     FloatArray,
     IntArray,
     check_finite,
+    check_function,
+    check_has,
     check_kind,
     check_memory,
     check_nonnegative,
@@ -37,7 +39,6 @@ from aggbandit._arrays import (
 from aggbandit.feedback import AggregateFeedback
 from aggbandit.geometry.occupancy_barrier import OccupancyBarrier
 from aggbandit.geometry.occupancy_set import OccupancySet
-from aggbandit.learners._doors import check_function, check_has
 from aggbandit.learners.confidence import Confidence, CorrectedConfidence, empirical_dynamics
 from aggbandit.learners.epochs import Epoch, EpochSummary, epoch_budget, epoch_over, restart
 from aggbandit.learners.identity import NAMELESS, described

@@ -391,6 +391,16 @@ def test_house_colors_survive_rounding(name):
     assert np.all(np.round(channels).astype(int) % 17 == 0)
 
 
+@pytest.mark.parametrize("name", ["MASS_CMAP", "LOSS_CMAP"])
+def test_a_ramp_gets_darker_in_one_hue_also_where_frames_are_rounded(name):
+    ramp = getattr(figures, name)
+    steps = np.rint(255 * ramp(np.arange(ramp.N))[:, :3])
+    assert not (steps % 17).any()
+    assert (np.diff([luminance(step / 255) for step in steps]) < 0).all()
+    hues = mpl_colors.rgb_to_hsv(steps[1:] / 255)[:, 0]
+    assert np.ptp(hues) < 16 / 360
+
+
 def test_a_drawn_color_is_the_house_color():
     html = figures.picture(bar(1.0), caption=CAPTION, alt="A bar.").html
     color = np.round(255 * np.array(mpl_colors.to_rgb(figures.LEARNER))).astype(int)

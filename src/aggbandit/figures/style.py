@@ -33,7 +33,7 @@ from typing import Any
 import matplotlib
 from cycler import cycler
 from matplotlib import pyplot as plt
-from matplotlib.colors import LinearSegmentedColormap
+from matplotlib.colors import LinearSegmentedColormap, ListedColormap
 
 INK = "#222222"
 LEARNER = "#0077BB"
@@ -54,9 +54,43 @@ WIDTH = 6.0
 """Width of a figure in inches; at `DPI` that is 780 pixels, shown at most 640 CSS pixels wide."""
 DPI = 130
 
-MASS_CMAP = LinearSegmentedColormap.from_list("aggbandit_mass", [PAPER, "#99CCEE", LEARNER, "#003366"])
+# Ramps of one hue, each step on the grid and darker than the one before, so that rounding a frame's colors
+# to the grid cannot change their order.
+MASS_CMAP = ListedColormap(
+    [
+        "#FFFFFF",
+        "#DDEEFF",
+        "#BBDDFF",
+        "#99CCEE",
+        "#77BBDD",
+        "#55AADD",
+        "#3399CC",
+        "#1188CC",
+        "#0077BB",
+        "#0066AA",
+        "#005588",
+        "#004477",
+        "#003366",
+    ],
+    name="aggbandit_mass",
+)
 """White to blue: probability, occupancy."""
-LOSS_CMAP = LinearSegmentedColormap.from_list("aggbandit_loss", [PAPER, "#FFCC99", LOSS, "#662200"])
+LOSS_CMAP = ListedColormap(
+    [
+        "#FFFFFF",
+        "#FFEEDD",
+        "#FFDDBB",
+        "#FFCC99",
+        "#FFBB77",
+        "#FFAA55",
+        "#EE8833",
+        "#DD5500",
+        "#BB4400",
+        "#993300",
+        "#772200",
+    ],
+    name="aggbandit_loss",
+)
 """White to orange: losses."""
 SIGNED_CMAP = LinearSegmentedColormap.from_list(
     "aggbandit_signed", ["#004488", "#77BBDD", PAPER, "#FFAA77", "#AA3300"]

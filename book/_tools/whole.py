@@ -16,7 +16,7 @@ from typing import Any
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 REFERENCE = "IPY_MODEL_"
-FIGURE = "Explorable: "  # the text that stands for a moving figure where no widget can be shown
+FIGURE = ("Explorable: ", "Draggable: ")  # the text that stands for it where no widget can be shown
 WHOLE_MODEL = {"model_name", "model_module", "state"}
 PICTURES = ("<img", "<svg", 'role="img"')
 

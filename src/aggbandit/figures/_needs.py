@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-_LIBRARIES = {"matplotlib": "matplotlib", "ipywidgets": "ipywidgets", "PIL": "pillow"}
+_LIBRARIES = {
+    "matplotlib": "matplotlib",
+    "ipywidgets": "ipywidgets",
+    "anywidget": "anywidget",
+    "PIL": "pillow",
+}
 
 
 def _check() -> None:

@@ -33,7 +33,7 @@ from aggbandit.figures.style import (
 )
 from aggbandit.worlds import World
 
-__all__ = ["flow", "lake", "mixing", "shadow"]
+__all__ = ["direction", "flow", "lake", "mixing", "shadow"]
 
 
 # The flow: an SVG string, which stays sharp and takes the theme's colors
@@ -203,6 +203,47 @@ def shadow(
         ),
     ]
     return _svg(parts)
+
+
+def direction(
+    world: World,
+    corners: FloatArray,
+    plans: IntArray,
+    *,
+    theta: float,
+    names: tuple[str, str] = ("dry", "rain"),
+) -> dict[str, Any]:
+    """The dragged figure of the loss direction, all but its caption (`modules/direction.js`).
+
+    Args:
+        world: For the names of states and actions.
+        corners: (M, 2) what each deterministic policy pays under two tables.
+        plans: (M, H, S) the actions of those policies.
+        theta: Degrees; the direction it opens on.
+        names: Of the two tables.
+
+    Returns:
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
+    """
+    cells = np.argwhere(world.mdp.reachable)
+    best = np.argmin(corners @ (np.cos(np.deg2rad(theta)), np.sin(np.deg2rad(theta))))
+    does = "; ".join(
+        f"leg {h + 1}, {world.state_names[s]}: {world.action_names[plans[best, h, s]]}" for h, s in cells
+    )
+    dry, rain = map(_hundredths, corners[best])
+    return {
+        "data": {
+            "corners": corners,
+            "edge": ConvexHull(corners).vertices,
+            "cells": cells,
+            "actions": plans[:, cells[:, 0], cells[:, 1]],
+            "names": {"tables": names, "states": world.state_names, "actions": world.action_names},
+        },
+        "start": {"theta": theta},
+        "still": shadow(world, corners, angle=theta, actions=plans[best], names=names),
+        "alt": f"Loss direction {theta:.1f}°. The best corner pays {dry} when {names[0]}, {rain} in "
+        f"{names[1]}. {does}.",
+    }
 
 
 def _points(points: FloatArray) -> list[str]:

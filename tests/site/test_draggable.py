@@ -1,0 +1,255 @@
+"""Dragged figures, in the browser that draws them: they follow mouse, finger and keys, and are right.
+
+What a reader sees is computed twice. Here the JavaScript of each module is compared with Python at many
+points; the rest needs no page of the book, only the module and a place to draw.
+"""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Locator, Page
+from scipy.spatial import ConvexHull
+
+import aggbandit as ab
+from aggbandit import figures
+from aggbandit.figures.chapters import ch02
+
+draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the name means the function
+
+WORLD = ab.night_driver()
+TABLES = WORLD.loss, WORLD.other_losses["rain"]
+LOAD = """async (source) => {
+    window.figure = await import(URL.createObjectURL(new Blob([source], {type: "text/javascript"})));
+}"""
+DRAW = """([data, start]) => {
+    const state = {data, start};
+    const model = {get: (name) => state[name], set() {}, save_changes() {}, on() {}, off() {}};
+    figure.default.render({model, el: document.getElementById("here")});
+}"""
+BLANK = """<!doctype html><html lang="en"><title>one figure</title><style>%s</style>
+    <body style="margin: 0; height: 3000px"><div id="here"></div></html>"""
+
+MISFITS = """() => {
+    const frame = document.querySelector(".ab-drag-picture svg").getBoundingClientRect();
+    return [...document.querySelectorAll(".ab-drag-picture text")].filter((words) => {
+        const { left, top, right, bottom } = words.getBoundingClientRect();
+        const { a, b } = words.getScreenCTM();
+        const small = parseFloat(getComputedStyle(words).fontSize) * Math.hypot(a, b) < 12;
+        const across = left > frame.left - 1 && right < frame.right + 1;
+        const inside = across && top > frame.top - 1 && bottom < frame.bottom + 1;
+        return small || !inside;
+    }).map((words) => words.textContent);
+}"""
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A figure that is drawn on a page of its own."""
+
+    page: Page
+    figure: figures.Draggable
+
+    @property
+    def handle(self) -> Locator:
+        return self.page.get_by_role("slider").first
+
+    def picture(self) -> str:
+        return self.page.locator(".ab-drag-picture").inner_html()
+
+    def words(self) -> str | None:
+        return self.page.locator(".ab-drag-picture").get_attribute("aria-label")
+
+    def maths(self, call: str, points: list[Any]) -> list[Any]:
+        """What `maths.call(...point)` gives at each of the points; `data` is the figure's."""
+        ask = "([points, data]) => points.map((point) => { const m = figure.maths; return %s; })"
+        return self.page.evaluate(ask % call, [points, self.figure.drawing.data])
+
+
+def plans() -> np.ndarray:
+    places = WORLD.mdp.reachable.nonzero()
+    found = np.zeros((2 ** len(places[0]), *WORLD.mdp.shape[:2]), dtype=int)
+    for plan, actions in zip(found, np.ndindex((2,) * len(places[0])), strict=True):
+        plan[places] = actions
+    return found
+
+
+def mixed(theta: float) -> np.ndarray:
+    angle = np.deg2rad(theta)
+    return np.cos(angle) * TABLES[0] + np.sin(angle) * TABLES[1]
+
+
+def direction() -> figures.Draggable:
+    occupancies = np.array([WORLD.mdp.occupancy(np.eye(2)[plan]) for plan in plans()])
+    pay = np.stack([(occupancies * table).sum(axis=(1, 2, 3, 4)) for table in TABLES], axis=-1)
+    return figures.draggable("direction", **ch02.direction(WORLD, pay, plans(), theta=50), caption="Turn.")
+
+
+EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {"direction": direction}
+"""One figure of each module, as its chapter makes it."""
+
+
+@pytest.fixture(scope="module")
+def draw(browser: Browser) -> Iterator[Callable[..., Shown]]:
+    """Draws a figure on an empty page, on a screen that can be touched."""
+    context = browser.new_context(viewport={"width": 700, "height": 800}, has_touch=True)
+    made = {name: example() for name, example in EXAMPLES.items()}
+    complaints: list[str] = []
+
+    def show(module: str, width: int = 700) -> Shown:
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.set_viewport_size({"width": width, "height": 800})
+        drawing = made[module].drawing
+        page.set_content(BLANK % drawing._css)
+        page.evaluate(LOAD, drawing._esm)
+        page.evaluate(DRAW, [drawing.data, drawing.start])
+        return Shown(page, made[module])
+
+    yield show
+    assert not complaints
+    context.close()
+
+
+def pull(page: Page, handle: Locator, across: float, down: float) -> None:
+    """Drag with the mouse."""
+    box = handle.bounding_box()
+    assert box
+    x, y = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + across / 2, y + down / 2)
+    page.mouse.move(x + across, y + down)
+    page.mouse.up()
+
+
+# ------------------------------------------------------------------------------------------- every figure
+
+
+def test_every_module_has_an_example() -> None:
+    found = {path.name.removesuffix(".js") for path in draggable_module._MODULES.iterdir()}
+    drawn = {name for name in found if "." not in name and "export default" in draggable_module._read(name)}
+    assert drawn == set(EXAMPLES)
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_it_opens_on_what_the_still_shows_and_says(draw: Callable[..., Shown], module: str) -> None:
+    shown = draw(module)
+    assert f'aria-label="{html.escape(shown.words() or "")}"' in shown.figure.drawing.still
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_the_mouse_drags_it_and_the_picture_follows(draw: Callable[..., Shown], module: str) -> None:
+    shown = draw(module)
+    picture, value = shown.picture(), shown.handle.get_attribute("aria-valuetext")
+    pull(shown.page, shown.handle, -40, 25)
+    assert shown.picture() != picture
+    assert shown.handle.get_attribute("aria-valuetext") != value
+    shown.page.mouse.move(10, 10)  # let go: it no longer follows
+    still = shown.picture()
+    shown.page.mouse.move(200, 200)
+    assert shown.picture() == still
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_arrow_keys_move_each_handle_and_home_returns(draw: Callable[..., Shown], module: str) -> None:
+    shown = draw(module)
+    opening = shown.picture()
+    for handle in shown.page.get_by_role("slider").all():
+        handle.focus()
+        value = handle.get_attribute("aria-valuetext")
+        shown.page.keyboard.press("ArrowLeft")
+        once = handle.get_attribute("aria-valuetext")
+        shown.page.keyboard.press("ArrowDown")
+        assert handle.get_attribute("aria-valuetext") != value or once != value
+        assert shown.page.evaluate("scrollY") == 0
+        shown.page.keyboard.press("Home")
+        assert shown.picture() == opening
+    shown.page.keyboard.press("ArrowLeft")
+    shown.page.get_by_role("button", name="reset").click()
+    assert shown.picture() == opening
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_what_is_seen_is_said(draw: Callable[..., Shown], module: str) -> None:
+    shown = draw(module)
+    for handle in shown.page.get_by_role("slider").all():
+        assert handle.get_attribute("aria-label")
+        number, low, high = (
+            float(handle.get_attribute(f"aria-value{which}") or "nan") for which in ("now", "min", "max")
+        )
+        assert low <= number <= high
+    shown.handle.focus()
+    shown.page.keyboard.press("ArrowLeft")
+    region = shown.page.locator("[aria-live=polite]")
+    words = shown.words()
+    assert words
+    shown.page.wait_for_function("said => said.textContent", arg=region.element_handle())
+    assert region.text_content() == words
+
+
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_a_finger_drags_the_handle_and_scrolls_beside_it(draw: Callable[..., Shown], module: str) -> None:
+    shown = draw(module, width=390)
+    wire = shown.page.context.new_cdp_session(shown.page)
+
+    def swipe(x: float, y: float, across: float, down: float) -> None:
+        wire.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+        for part in np.linspace(0, 1, 9)[1:]:
+            at = [{"x": x + part * across, "y": y + part * down}]
+            wire.send("Input.dispatchTouchEvent", {"type": "touchMove", "touchPoints": at})
+        wire.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    opening, box = shown.picture(), shown.handle.bounding_box()
+    assert box
+    swipe(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2, -40, 30)
+    assert shown.picture() != opening
+    assert shown.page.evaluate("scrollY") == 0
+
+    moved = shown.picture()
+    corner = shown.page.locator(".ab-drag-stage").bounding_box()
+    assert corner
+    swipe(corner["x"] + 5, corner["y"] + 200, 0, -120)
+    shown.page.wait_for_function("scrollY > 50")
+    assert shown.picture() == moved
+
+
+@pytest.mark.parametrize("width", [320, 390, 700])
+@pytest.mark.parametrize("module", EXAMPLES)
+def test_all_words_are_large_enough_and_inside(draw: Callable[..., Shown], module: str, width: int) -> None:
+    page = draw(module, width).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(MISFITS) == []
+
+
+# --------------------------------------------------------------------------------- JavaScript and Python
+
+
+def test_direction_finds_the_best_corner_and_how_long_it_stays(draw: Callable[..., Shown]) -> None:
+    angles = [*np.linspace(0, 359, 60), 55.9]
+    shown = draw("direction")
+    values = shown.maths("m.value(data.corners, data.edge, point)", angles)
+    exact = [WORLD.mdp.best_policy(mixed(theta))[1] for theta in angles]
+    np.testing.assert_allclose(values, exact, rtol=0, atol=1e-9)
+
+    corners = np.array(shown.figure.drawing.data["corners"])
+    best = shown.maths("m.best(data.corners, data.edge, point)", angles)
+    reigns = shown.maths("m.reign(data.corners, data.edge, point)", best)
+    for theta, corner, ends in zip(angles, best, reigns, strict=True):
+        assert ends[0] <= theta + 360 * (theta < ends[0]) <= ends[1]
+        for end in ends:  # where it ends, another corner is as good, by Python's account of it
+            heading = np.array([np.cos(np.deg2rad(end)), np.sin(np.deg2rad(end))])
+            pay = np.delete(corners, corner, axis=0) @ heading
+            assert pay.min() == pytest.approx(corners[corner] @ heading, abs=1e-9)
+
+
+def test_the_edge_is_a_convex_polygon_around_all_corners() -> None:
+    data = direction().drawing.data
+    corners = np.array(data["corners"])
+    assert ConvexHull(corners[data["edge"]]).volume == pytest.approx(ConvexHull(corners).volume, abs=1e-12)

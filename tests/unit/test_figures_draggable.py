@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from aggbandit import figures
+from aggbandit.figures import style
 
 draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the name means the function
 
@@ -94,8 +95,8 @@ def test_tables_modules_words_and_weight_are_checked():
 def test_the_colors_are_those_of_the_house():
     text = draggable_module._read("drag")
     table = dict(re.findall(r'^  (\w+): "var\(.*(#[0-9A-F]{6})\)+",$', text, re.MULTILINE))
-    assert len(table) == 11
-    assert table == {name: getattr(figures, name.upper()) for name in table}
+    assert len(table) == 12
+    assert table == {name: getattr(style, name.upper()) for name in table}
 
 
 def test_modules_become_one_file_in_which_no_names_meet(modules):

@@ -13,13 +13,14 @@
 export const color = {
   ink: "var(--ab-ink, var(--jp-content-font-color1, #222222))",
   learner: "var(--ab-learner, #0077BB)",
-  best: "var(--ab-best, #008877)",
-  loss: "var(--ab-loss, #DD5500)",
-  estimate: "var(--ab-estimate, #EE3377)",
+  best: "var(--ab-best, #007766)",
+  loss: "var(--ab-loss, #BB5500)",
+  estimate: "var(--ab-estimate, #CC2277)",
   region: "var(--ab-region, #33BBEE)",
-  wall: "var(--ab-wall, #BB1111)",
-  baseline: "var(--ab-baseline, #777777)",
+  wall: "var(--ab-wall, #AA0011)",
+  baseline: "var(--ab-baseline, #666666)",
   bound: "var(--ab-bound, #8844AA)",
+  quiet: "var(--ab-quiet, var(--jp-content-font-color2, #555555))",
   faint: "var(--ab-faint, #DDDDDD)",
   paper: "var(--ab-card, var(--jp-layout-color0, #FFFFFF))",
 };
@@ -107,7 +108,7 @@ export function plane({ x, y, box: [left, top, right, bottom] }) {
 /** The left and the lower edge of a plane, with ticks: numbers, or [number, words]. */
 export function axes({ box: [left, top, right, bottom], at }, { x = [], y = [], across = "", up = "" }) {
   const worded = (tick) => (Array.isArray(tick) ? tick : [tick, decimals(tick, 2).replace(/\.?0+$/, "")]);
-  const parts = [line([[left, top], [left, bottom], [right, bottom]], { "stroke-width": 1, "stroke-opacity": 0.6 })];
+  const parts = [line([[left, top], [left, bottom], [right, bottom]], { stroke: color.quiet, "stroke-width": 1 })];
   for (const [value, words] of x.map(worded)) parts.push(text([at([value, 0])[0], bottom + 18], words, { "font-size": 13 }));
   for (const [value, words] of y.map(worded)) {
     parts.push(text([left - 7, at([0, value])[1] + 5], words, { "font-size": 13, "text-anchor": "end" }));

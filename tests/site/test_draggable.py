@@ -253,3 +253,78 @@ def test_the_edge_is_a_convex_polygon_around_all_corners() -> None:
     data = direction().drawing.data
     corners = np.array(data["corners"])
     assert ConvexHull(corners[data["edge"]]).volume == pytest.approx(ConvexHull(corners).volume, abs=1e-12)
+
+
+# ------------------------------------------------------------------------------------------ what they share
+
+
+@pytest.fixture
+def shared(draw: Callable[..., Shown]) -> Callable[[str], Callable[[str, list[Any]], list[Any]]]:
+    """Loads a module that others import, and calls its functions."""
+    page = draw("direction").page
+
+    def load(module: str) -> Callable[[str, list[Any]], list[Any]]:
+        needed = [*draggable_module._needed(module), module]
+        closed = [draggable_module._closed(name, draggable_module._read(name)) for name in needed]
+        page.evaluate(LOAD, "".join(closed) + f"export const maths = {module};")
+        ask = "(points) => points.map((point) => {{ const m = figure.maths; return {}; }})"
+        return lambda call, points: page.evaluate(ask.format(call), points)
+
+    return load
+
+
+def test_the_barrier_is_the_packages(shared: Callable[..., Any]) -> None:
+    A = np.array([[-1.0, 0.2], [0.3, -1.0], [1.0, 1.0], [-0.4, 1.0]])
+    b = np.array([0.1, 0.2, 1.5, 0.9])
+    barrier = ab.LogBarrier(ab.Polytope(A, b))
+    center = barrier.analytic_center()
+    rng = np.random.default_rng(0)
+    points = []
+    for _ in range(60):  # from the middle to a hair from the edge
+        way = rng.normal(size=2)
+        far = min(s / g for s, g in zip(b - A @ center, A @ way, strict=True) if g > 0)
+        points.append(center + (1 - 10 ** rng.uniform(-4, 0)) * far * way)
+    sent = [
+        {"walls": {"A": A.tolist(), "b": b.tolist()}, "x": x.tolist(), "y": points[i - 1].tolist()}
+        for i, x in enumerate(points)
+    ]
+    ask = shared("barrier")
+
+    def agree(call: str, exact: Callable[[int, Any], Any]) -> None:
+        wanted = [exact(i, x) for i, x in enumerate(points)]
+        np.testing.assert_allclose(ask(call, sent), wanted, rtol=1e-9, atol=1e-9)
+
+    agree("m.value(point.walls, point.x)", lambda _, x: barrier.value(x))
+    agree("m.gradient(point.walls, point.x)", lambda _, x: barrier.gradient(x))
+    agree("m.hessian(point.walls, point.x)", lambda _, x: barrier.hessian(x))
+    agree("m.bregman(point.walls, point.y, point.x)", lambda i, x: barrier.bregman(points[i - 1], x))
+    agree(
+        "m.norm(m.hessian(point.walls, point.x), point.y)",
+        lambda i, x: barrier.dikin(x).norm(points[i - 1]),
+    )
+    agree(
+        "m.minimize(point.walls, m.gradient(point.walls, point.x).map((g) => -g), [0.4, 0.4])",
+        lambda _, x: x,
+    )
+    ring = np.array(ask("m.ellipse([0, 0], m.hessian(point.walls, point.x), 0.7, 12)", sent))
+    norms = [[barrier.dikin(x).norm(v) for v in edge] for x, edge in zip(points, ring, strict=True)]
+    np.testing.assert_allclose(norms, 0.7, rtol=1e-9)
+    reach = ask("m.reach(point.walls, point.x, [1, 0.5])", sent)
+    nearest = [(b - A @ (x + far * np.array([1, 0.5]))).min() for x, far in zip(points, reach, strict=True)]
+    np.testing.assert_allclose(nearest, 0, atol=1e-9)
+
+
+def test_the_flow_is_the_packages(shared: Callable[..., Any]) -> None:
+    rng = np.random.default_rng(0)
+    policies = rng.dirichlet(np.ones(2), size=(50, 3, 3))
+    known = {"P": WORLD.mdp.transitions.tolist(), "loss": WORLD.loss.tolist()}
+    sent = [{**known, "pi": pi.tolist()} for pi in policies]
+    ask = shared("city")
+    x = np.array([WORLD.mdp.occupancy(pi) for pi in policies])
+    np.testing.assert_allclose(ask("m.occupancy(point.P, point.pi)", sent), x, rtol=0, atol=1e-12)
+    totals = ask("m.total(m.occupancy(point.P, point.pi), point.loss)", sent)
+    np.testing.assert_allclose(totals, (x * WORLD.loss).sum(axis=(1, 2, 3, 4)), rtol=0, atol=1e-9)
+    for h in range(4):
+        crowd = ask(f"m.crowd(m.occupancy(point.P, point.pi), {h})", sent)
+        exact = x[:, h].sum(axis=(2, 3)) if h < 3 else x[:, -1].sum(axis=(1, 2))
+        np.testing.assert_allclose(crowd, exact, rtol=0, atol=1e-12)

@@ -280,10 +280,10 @@ def test_the_barrier_is_the_packages(shared: Callable[..., Any]) -> None:
     center = barrier.analytic_center()
     rng = np.random.default_rng(0)
     points = []
-    for _ in range(60):  # from the middle to a hair from the edge
+    for _ in range(60):  # from the middle to a thousandth from the edge
         way = rng.normal(size=2)
         far = min(s / g for s, g in zip(b - A @ center, A @ way, strict=True) if g > 0)
-        points.append(center + (1 - 10 ** rng.uniform(-4, 0)) * far * way)
+        points.append(center + (1 - 10 ** rng.uniform(-3, 0)) * far * way)
     sent = [
         {"walls": {"A": A.tolist(), "b": b.tolist()}, "x": x.tolist(), "y": points[i - 1].tolist()}
         for i, x in enumerate(points)

@@ -1,5 +1,7 @@
 """What the drawings of chapters 3 and 4 show is what the text says: curves are measured on the axes."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -82,12 +84,14 @@ def test_the_tangent_leaves_the_gap_that_is_the_divergence():
 
 
 def test_intervals_of_length_one_stay_between_the_walls():
-    ax = ch03.one_wall([0.5, 0.85, 0.97]).axes[0]
-    for collection, x in zip(ax.collections, (0.5, 0.85, 0.97), strict=True):
-        box = collection.get_paths()[0].get_extents()
+    ax = ch03.one_wall([0.5, 0.85, 0.97]).axes[1]
+    boxes = [collection.get_paths()[0].get_extents() for collection in ax.collections]
+    for box, x in zip(boxes, (0.5, 0.85, 0.97), strict=True):
         reach = (1 / x**2 + 1 / (1 - x) ** 2) ** -0.5
         assert (box.x0, box.x1) == pytest.approx((x - reach, x + reach))
         assert 0 < box.x0 < box.x1 < 1
+    for below, above in pairwise(boxes):  # one below the other, so that none hides another
+        assert below.y1 < above.y0
 
 
 def test_guesses_lie_on_a_circle_around_the_vector():
@@ -117,11 +121,22 @@ def test_the_typical_distance_is_the_root_mean_square(offset):
 def test_points_outside_the_frame_are_drawn_on_its_edge():
     truth = np.array([1.0, 1.5, 2.0])
     ax = ch04.every_policy(truth, np.array([-4.0, 1.5, 9.0]), 1.6, 0).axes[0]
-    shown = next(line for line in ax.lines if line.get_marker() == "s").get_ydata()
-    low, high = ax.get_ylim()
-    assert low < shown.min()
-    assert shown.max() < high
-    assert shown[1] == 1.5
+    shown = {line.get_marker(): line for line in ax.lines if len(line.get_xdata()) == 1}
+    assert shown["s"].get_xydata().tolist() == [[1.5, 1.5]]
+    assert shown["v"].get_xdata() == [1.0]
+    assert shown["^"].get_xdata() == [2.0]
+
+
+@pytest.mark.parametrize("worst", [-4.0, 9.0])
+def test_the_circle_around_the_policy_that_looks_best_is_not_cut(worst):
+    fig = ch04.every_policy(np.array([1.0, 2.0]), np.array([worst, 1.5]), 1.6, 0)
+    fig.draw_without_rendering()
+    ax = fig.axes[0]
+    ring = next(line for line in ax.lines if line.get_marker() == "o")
+    radius = ring.get_markersize() / 2 * fig.dpi / 72
+    y = ax.transData.transform(ring.get_xydata())[0, 1]
+    assert ax.bbox.y0 < y - radius
+    assert y + radius < ax.bbox.y1
 
 
 def test_bars_of_straying_are_the_ranges():
@@ -130,6 +145,15 @@ def test_bars_of_straying_are_the_ranges():
     for bar, (_, low, high) in zip(top.patches, ranges.values(), strict=True):
         assert (bar.get_x(), bar.get_x() + bar.get_width()) == pytest.approx((low, high))
     assert bottom.patches[0].get_width() == pytest.approx(0.3)
+
+
+def test_what_is_a_few_pixels_wide_is_said_in_figures():
+    ranges = {"here": (0.5, 0.26, 0.74), "there": (0.99, 0.9866, 0.9934)}
+    top = ch03.straying(ranges, (1.45, 1.3, 1.6), (1.0, 2.1)).axes[0]
+    assert [text.get_text() for text in top.texts] == ["0.26 – 0.74", "0.987 – 0.993"]
+    # The mark of the center stands above its bar and hides no part of it.
+    for bar, mark in zip(top.patches, [line for line in top.lines if line.get_marker() == "v"], strict=True):
+        assert mark.get_ydata()[0] > bar.get_y() + bar.get_height()
 
 
 def test_landscape_and_two_paths_draw():

@@ -37,9 +37,11 @@ __all__ = [
 
 
 def discs_and_ellipses(body: Polytope, points: FloatArray) -> Figure:
-    """A polygon, and around each of the `points` (k, 2) the largest disc and the Dikin ellipse.
+    """A polygon, and around some points the largest disc and the Dikin ellipse.
 
-    `body` is two-dimensional.
+    Args:
+        body: A two-dimensional set.
+        points: (k, 2) strictly inside.
     """
     fig: Figure
     fig, ax = axes(height=1.9)
@@ -82,7 +84,10 @@ def _inside(body: Polytope, columns: int = 160) -> tuple[FloatArray, FloatArray,
 def landscape(body: Polytope, points: FloatArray, length: float = 0.5) -> Figure:
     """Level sets of the log barrier of a polygon, and at some points the push -grad R.
 
-    `points` (k, 2) are where the push is drawn, as an arrow of fixed `length`; `body` is two-dimensional.
+    Args:
+        body: A two-dimensional set.
+        points: (k, 2) where the push is drawn.
+        length: Of each arrow.
     """
     barrier = LogBarrier(body)
     fig: Figure
@@ -104,21 +109,30 @@ def landscape(body: Polytope, points: FloatArray, length: float = 0.5) -> Figure
 
 
 def one_wall(points: Sequence[float]) -> Figure:
-    """The barrier -log x - log(1 - x) of an interval, and the balls of its local norm at some `points`."""
+    """The barrier of the interval (0, 1), and one below the other the balls of its local norm.
+
+    Args:
+        points: Where the balls have their centers; the last one's is drawn highest.
+    """
     grid = np.linspace(0.003, 0.997, 400)
     fig: Figure
-    fig, ax = axes(height=2.7)
-    ax.plot(grid, _two_walls(grid), color=INK)
-    for wall in (0, 1):
-        ax.axvline(wall, color=WALL)
-    for x in points:
-        reach = 1 / np.sqrt(1 / x**2 + 1 / (1 - x) ** 2)
-        height = _two_walls(x)
-        ax.fill_between([x - reach, x + reach], 0.55, 0.95, color=REGION, alpha=0.6, lw=0)
-        ax.plot([x, x], [0.75, height], color=LEARNER, ls=":", lw=1.2)
-        ax.plot(x, height, "o", color=LEARNER)
-        ax.plot(x, 0.75, "o", color=LEARNER, ms=5)
-    ax.set(xlim=(-0.02, 1.02), ylim=(0.4, 5.5), xlabel="probability of turning, $p$", ylabel="$R(p)$")
+    fig, (top, bottom) = axes(2, 1, height=3.4, height_ratios=(2.6, 1), sharex=True)
+    top.plot(grid, _two_walls(grid), color=INK)
+    for ax in (top, bottom):
+        for wall in (0, 1):
+            ax.axvline(wall, color=WALL)
+    reach = [1 / np.sqrt(1 / x**2 + 1 / (1 - x) ** 2) for x in points]
+    for row, (x, r) in enumerate(zip(points, reach, strict=True)):
+        bottom.fill_between([x - r, x + r], row - 0.3, row + 0.3, color=REGION, alpha=0.6, lw=0)
+        top.plot([x, x], [0.4, _two_walls(x)], color=LEARNER, ls=":", lw=1.2)
+        bottom.plot([x, x], [row, len(points)], color=LEARNER, ls=":", lw=1.2)
+        top.plot(x, _two_walls(x), "o", color=LEARNER)
+        bottom.plot(x, row, "o", color=LEARNER, ms=5)
+    top.set(xlim=(-0.02, 1.02), ylim=(0.4, 5.5), ylabel="$R(p)$")
+    bottom.set(ylim=(-0.6, len(points) - 0.4), xlabel="probability of turning, $p$")
+    words = [f"{x:g} ± {r:.4g}" for x, r in zip(points, reach, strict=True)]
+    bottom.set_yticks(range(len(points)), words)
+    bottom.tick_params(axis="y", length=0)
     return fig
 
 
@@ -128,7 +142,12 @@ def _two_walls(p: Any) -> Any:
 
 
 def bowls(x: float, y: float) -> Figure:
-    """The barrier of the interval (0, 1), its tangent at `x`, and the gap at `y`: the divergence."""
+    """The barrier of the interval (0, 1), its tangent at a point, and the gap at another: the divergence.
+
+    Args:
+        x: Where the tangent touches.
+        y: Where the gap is measured.
+    """
     grid = np.linspace(0.01, 0.99, 400)
     slope = -1 / x + 1 / (1 - x)
     tangent = _two_walls(x) + slope * (grid - x)
@@ -156,10 +175,13 @@ def bowls(x: float, y: float) -> Figure:
 
 
 def ruler_on_a_path(body: Polytope, start: FloatArray, end: FloatArray, share: float) -> Figure:
-    """A point on the way from `start` to `end` in a polygon: its ellipse, and the divergence along the way.
+    """A point on its way through a polygon: its ellipse, and the divergence along the way.
 
-    `body` is two-dimensional, `end` on its edge; `share` = 1 puts the point on the wall, where there is
-    no ruler.
+    Args:
+        body: A two-dimensional set.
+        start: (2,) strictly inside.
+        end: (2,) on the edge.
+        share: How much of the way the point has gone; 1 puts it on the wall, where there is no ruler.
     """
     point = start + share * (end - start)
     fig: Figure
@@ -190,10 +212,10 @@ def _divergence_levels(ax: Any, body: Polytope, point: FloatArray) -> None:
 def _what_is_guaranteed(ax: Any) -> None:
     """The axes of the lower panel, with the bounds of the theorem on the divergence."""
     d = np.linspace(-6, 3, 361)
-    ax.plot(d, np.abs(d) - np.log1p(np.abs(d)), color=BOUND, ls="--", label="lower: $\\rho(|d|)$")
+    ax.plot(d, np.abs(d) - np.log1p(np.abs(d)), color=BOUND, ls="--", label="lower: $\\rho(r)$")
     inner = d[np.abs(d) < 0.999]
     upper = -np.abs(inner) - np.log1p(-np.abs(inner))
-    ax.plot(inner, upper, color=BOUND, ls=":", label="upper: $\\rho(-|d|)$")
+    ax.plot(inner, upper, color=BOUND, ls=":", label="upper: $\\rho(-r)$")
     ax.plot([], [], color=INK, label="divergence from $x$")
     ax.axvspan(-1, 1, color=REGION, alpha=0.35, lw=0, zorder=0)
     ax.plot(0, 0, "o", color=LEARNER, ms=6, clip_on=False, zorder=5)
@@ -225,9 +247,12 @@ _VIEW = shapes.view(26.0, 28.0)
 def plane_through_cube(body: Polytope, point: FloatArray) -> Figure:
     """A plane through a cube, the cube's ellipsoid at a point of it, and both once more within the plane.
 
-    `body` is the slice {l in [0,1]^3 : l_1 + l_2 + l_3 = const}, `point` (3,) lies inside it. Left: the
-    ellipsoid's outline and its section. Right, the plane seen face on: the section, and the shadow that
-    the ellipsoid would throw on it.
+    Left: the ellipsoid's outline and its section. Right, the plane seen face on: the section, and the
+    shadow that the ellipsoid would throw on it.
+
+    Args:
+        body: The slice {p in [0, 1]^3 : p_1 + p_2 + p_3 = const}.
+        point: (3,) strictly inside it.
     """
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.4)
@@ -240,6 +265,8 @@ def plane_through_cube(body: Polytope, point: FloatArray) -> Figure:
     left.fill(*(ellipse.boundary() @ _VIEW.T).T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.75, zorder=4)
     left.plot(*(_VIEW @ point), "o", ms=5, color=LEARNER, zorder=6)
     left.set_title("in the cube")
+    for axis, end in enumerate(1.12 * np.eye(3)):
+        left.text(*(_VIEW @ end), f"$p_{axis + 1}$", ha="center", va="center", color=INK)
 
     flat = np.array([[1.0, -1.0, 0.0], [-1.0, -1.0, 2.0]]) / np.sqrt([[2.0], [6.0]])
     origin = np.full(3, point.sum() / 3)
@@ -263,7 +290,7 @@ def _shadow(point: FloatArray, hessian: FloatArray, view: FloatArray) -> FloatAr
 def _cube(ax: Any) -> None:
     """The cube [0, 1]^3, and nothing else on the axes."""
     shapes.cube(ax, _VIEW, front=3)
-    ax.set(xlim=(-0.6, 1.05), ylim=(-0.75, 1.05), aspect="equal")
+    ax.set(xlim=(-0.76, 1.14), ylim=(-0.8, 1.1), aspect="equal")
     ax.axis("off")
 
 
@@ -277,25 +304,27 @@ def straying(
 ) -> Figure:
     """What policies the Dikin ellipsoid holds, and what they pay.
 
-    `ranges` gives for each decision point the probability of turning at the center, and the least and
-    the largest in the ellipsoid; `total` the same of the expected total; `extremes` the expected totals
-    of the best and the worst of all policies.
+    Args:
+        ranges: For each decision point the probability of turning at the center, and the least and the
+            largest in the ellipsoid.
+        total: The same of the expected total.
+        extremes: The expected totals of the best and the worst of all policies.
     """
     fig: Figure
-    fig, (top, bottom) = axes(2, 1, height=4.3, height_ratios=(len(ranges), 1.5))
+    fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(len(ranges), 1.5))
     for i, (at, low, high) in enumerate(ranges.values()):
         _interval(top, -i, at, low, high)
     for wall in (0, 1):
         top.axvline(wall, color=WALL)
     top.set_yticks([-i for i in range(len(ranges))], list(ranges))
-    top.set(xlim=(-0.02, 1.02), ylim=(-len(ranges) + 0.4, 0.6), xlabel="probability of turning there")
+    top.set(xlim=(-0.02, 1.02), ylim=(-len(ranges) + 0.4, 0.7), xlabel="probability of turning there")
     top.tick_params(axis="y", length=0)
     center, least, largest = total
     _interval(bottom, 0, center, least, largest, color=LOSS)
     for value in extremes:
         bottom.axvline(value, color=BASELINE, ls="--", lw=1.4)
     margin = 0.03 * (extremes[1] - extremes[0])
-    bottom.set(xlim=(extremes[0] - margin, extremes[1] + margin), ylim=(-0.6, 0.6))
+    bottom.set(xlim=(extremes[0] - margin, extremes[1] + margin), ylim=(-0.6, 0.7))
     bottom.set_yticks([0], ["total"])
     bottom.tick_params(axis="y", length=0)
     bottom.set_xlabel("expected total (dashed: best and worst policy)")
@@ -303,6 +332,14 @@ def straying(
 
 
 def _interval(ax: Any, y: int, at: float, low: float, high: float, color: str = LEARNER) -> None:
+    """A bar with its ends in figures beside it, and above it a triangle where the center is.
+
+    Close to a wall a bar is a few pixels wide; then its outline and the figures are what one sees.
+    """
     ax.axhline(y, color=FAINT, lw=1, zorder=0)
-    ax.barh(y, high - low, left=low, height=0.5, color=REGION, alpha=0.6)
-    ax.plot(at, y, "o", ms=7, color=color, mec=PAPER, zorder=4)
+    ax.barh(y - 0.08, high - low, left=low, height=0.42, fc=REGION, ec=color, lw=1, alpha=0.7)
+    ax.plot(at, y + 0.28, "v", ms=7, color=color, mec=PAPER, zorder=4, clip_on=False)
+    words = f"{low:.2f} – {high:.2f}"
+    if high - low < 0.1:
+        words = f"{low:.3f} – {high:.3f}"
+    ax.text(1.015, y, words, transform=ax.get_yaxis_transform(), va="center", fontsize=10)

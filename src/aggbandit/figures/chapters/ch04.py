@@ -26,7 +26,9 @@ __all__ = ["every_policy", "running_mean", "thales", "two_paths"]
 def thales(loss: FloatArray, angles: FloatArray) -> Figure:
     """In the plane: directions u on the unit circle, and the estimates 2 (loss·u) u, which lie on a circle.
 
-    `loss` (2,) is the vector looked for, `angles` (k,) say which directions to draw.
+    Args:
+        loss: (2,) the vector looked for.
+        angles: (k,) which directions to draw, in radians.
     """
     fig: Figure
     fig, ax = axes(height=3.4)
@@ -55,9 +57,12 @@ def running_mean(
 ) -> Figure:
     """Estimates 2 (offset + target·u) u of a vector in the plane, their mean, and how far it is off.
 
-    `target` (2,) is the vector looked for, `offset` what the total has besides target·u, after the
-    baseline; `directions` (N, 2) are all the draws, of which `shown` are shown; `size` is the half width
-    of the left panel.
+    Args:
+        target: (2,) the vector looked for.
+        offset: What the total has besides target·u, after the baseline.
+        directions: (N, 2) all the draws.
+        shown: How many of them to show.
+        size: Half the width of the left panel.
     """
     estimates = 2 * (offset + directions @ target)[:, None] * directions
     fig: Figure
@@ -72,7 +77,7 @@ def running_mean(
     left.set(xlim=(-size, size), ylim=(-size, size), aspect="equal")
     left.set_xticks([-4, -2, 0, 2, 4])
     left.set_yticks([-4, -2, 0, 2, 4])
-    left.set_title("estimates, and their mean ✕", fontsize=11)
+    left.set_title("guesses, and their mean ✕", fontsize=11)
 
     count = np.arange(1, len(directions) + 1)
     error = np.linalg.norm(np.cumsum(estimates, axis=0) / count[:, None] - target, axis=1)
@@ -89,29 +94,31 @@ def running_mean(
 def every_policy(truth: FloatArray, estimate: FloatArray, played: float, chosen: int) -> Figure:
     """What many policies really pay, and what the estimated loss vector says of them.
 
-    `truth` and `estimate` (N,) are expected totals; `played` is that of the point played, `chosen` the
-    index of the policy that looks best.
+    Args:
+        truth: (N,) the expected totals.
+        estimate: (N,) what is estimated; values out of the frame are drawn as triangles on its edge.
+        played: The expected total of the point played.
+        chosen: Which policy looks best.
     """
     fig: Figure
-    fig, ax = axes(height=3.7)
+    fig, ax = axes(height=3.9)
     low, high = 0.9, 2.25
+    floor, ceiling = 0.0, 3.2
     ax.plot([low, high], [low, high], color=BASELINE, ls="--", lw=1.3)
-    ax.plot(truth, np.clip(estimate, 0.02, 3.13), "s", color=ESTIMATE, ms=5, alpha=0.55, mec="none")
+    shown = np.clip(estimate, floor, ceiling)
+    for marker, these in (
+        ("s", (estimate >= floor) & (estimate <= ceiling)),
+        ("v", estimate < floor),
+        ("^", estimate > ceiling),
+    ):
+        ax.plot(truth[these], shown[these], marker, color=ESTIMATE, ms=5, alpha=0.55, mec="none")
     best = int(truth.argmin())
-    for index, marker, color, size in ((chosen, "o", INK, 12), (best, "*", BEST, 14)):
-        ax.plot(
-            truth[index],
-            np.clip(estimate[index], 0.02, 3.13),
-            marker,
-            ms=size,
-            mfc="none" if marker == "o" else color,
-            mec=color,
-            mew=1.8 if marker == "o" else 1,
-            zorder=5,
-        )
+    ax.plot(truth[chosen], shown[chosen], "o", ms=13, mfc="none", mec=INK, mew=1.8, zorder=5)
+    ax.plot(truth[best], shown[best], "*", ms=14, color=BEST, zorder=5)
     ax.axvline(played, color=LEARNER, ls=":", lw=1.4)
     ax.text(played + 0.01, 0.12, "what she plays", color=LEARNER, fontsize=10.5)
-    ax.set(xlim=(low, high), ylim=(0, 3.15), xlabel="expected total of a policy")
+    ax.set(xlim=(low, high), ylim=(floor - 0.18, ceiling + 0.18), xlabel="expected total of a policy")
+    ax.set_yticks([0, 1, 2, 3])
     ax.set_ylabel("what the estimate says")
     return fig
 
@@ -119,7 +126,10 @@ def every_policy(truth: FloatArray, estimate: FloatArray, played: float, chosen:
 def two_paths(shares: FloatArray, by_policy: FloatArray, by_occupancy: FloatArray) -> Figure:
     """The expected total on the way between two policies: mixing their probabilities, or their occupancies.
 
-    `shares` (m,) of the way; `by_policy` and `by_occupancy` (m,) the expected totals.
+    Args:
+        shares: (m,) of the way.
+        by_policy: (m,) the expected totals when probabilities are mixed.
+        by_occupancy: (m,) the same when occupancies are.
     """
     fig: Figure
     fig, ax = axes(height=2.9)

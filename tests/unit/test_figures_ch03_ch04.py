@@ -148,9 +148,9 @@ def test_bars_of_straying_are_the_ranges():
 
 
 def test_what_is_a_few_pixels_wide_is_said_in_figures():
-    ranges = {"here": (0.5, 0.26, 0.74), "there": (0.99, 0.9866, 0.9934)}
+    ranges = {"here": (0.5, 0.26, 0.74), "there": (0.99, 0.9866, 0.9934), "near": (5e-3, 2e-5, 0.01)}
     top = ch03.straying(ranges, (1.45, 1.3, 1.6), (1.0, 2.1)).axes[0]
-    assert [text.get_text() for text in top.texts] == ["0.26 – 0.74", "0.987 – 0.993"]
+    assert [text.get_text() for text in top.texts] == ["0.26 – 0.74", "0.987 – 0.993", "0.00002 – 0.010"]
     # The mark of the center stands above its bar and hides no part of it.
     for bar, mark in zip(top.patches, [line for line in top.lines if line.get_marker() == "v"], strict=True):
         assert mark.get_ydata()[0] > bar.get_y() + bar.get_height()

@@ -311,7 +311,9 @@ def straying(
         extremes: The expected totals of the best and the worst of all policies.
     """
     fig: Figure
-    fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(len(ranges), 1.5))
+    # By hand, since the figures on the right have more digits in some frames than in others.
+    fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(len(ranges), 1.5), layout="none")
+    fig.subplots_adjust(left=0.21, right=0.755, top=0.98, bottom=0.12, hspace=0.42)
     for i, (at, low, high) in enumerate(ranges.values()):
         _interval(top, -i, at, low, high)
     for wall in (0, 1):
@@ -339,7 +341,13 @@ def _interval(ax: Any, y: int, at: float, low: float, high: float, color: str = 
     ax.axhline(y, color=FAINT, lw=1, zorder=0)
     ax.barh(y - 0.08, high - low, left=low, height=0.42, fc=REGION, ec=color, lw=1, alpha=0.7)
     ax.plot(at, y + 0.28, "v", ms=7, color=color, mec=PAPER, zorder=4, clip_on=False)
-    words = f"{low:.2f} – {high:.2f}"
-    if high - low < 0.1:
-        words = f"{low:.3f} – {high:.3f}"
+    digits = 2 if high - low >= 0.1 else 3
+    words = f"{_off_the_walls(low, digits)} – {_off_the_walls(high, digits)}"
     ax.text(1.015, y, words, transform=ax.get_yaxis_transform(), va="center", fontsize=10)
+
+
+def _off_the_walls(value: float, digits: int) -> str:
+    """A number with so many decimals, or as many more as tell it from 0 and 1."""
+    while digits < 8 and round(value, digits) in (0, 1):
+        digits += 1
+    return f"{value:.{digits}f}"

@@ -86,7 +86,10 @@ def running_mean(
     right.plot(shown, error[shown - 1], "X", color=ESTIMATE, ms=9, mec=INK)
     typical = np.sqrt(4 * offset**2 + target @ target)
     right.plot(count, typical / np.sqrt(count), color=BASELINE, ls="--", lw=1.3)
-    right.set(xscale="log", yscale="log", xlim=(0.9, 1.1 * len(directions)), ylim=(0.01, 6), xlabel="draws")
+    right.set(xscale="log", yscale="log", xlim=(0.8, 1.4 * len(directions)), ylim=(0.01, 6), xlabel="draws")
+    right.set_xticks([1, 10, 100], ["1", "10", "100"])
+    right.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])
+    right.minorticks_off()
     right.set_title("distance of ✕ from the star", fontsize=11)
     return fig
 

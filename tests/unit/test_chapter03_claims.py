@@ -1,4 +1,4 @@
-"""What chapter 3 says beside its theorems: the pull in a shadow, the sharp line, the edge at one and at root two."""
+"""What chapter 3 says beside its theorems: the pull in a shadow, the sharp line, where the edge is."""
 
 import numpy as np
 import pytest

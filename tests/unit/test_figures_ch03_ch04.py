@@ -7,6 +7,7 @@ import pytest
 
 from aggbandit import LogBarrier, Polytope
 from aggbandit.figures.chapters import ch03, ch04
+from aggbandit.figures.style import BASELINE, BOUND, FAINT, INK
 
 FIELD = Polytope([[-1, 0], [0, -1], [1, 3], [-1, 2]], [0, 0, 6, 2])
 CORNER = np.array([6.0, 0.0])
@@ -24,7 +25,7 @@ def test_the_curve_of_divergence_is_the_divergence(share):
     barrier = LogBarrier(FIELD)
     start = barrier.analytic_center()
     fig = ch03.ruler_on_a_path(FIELD, start, CORNER, share)
-    d, divergence = the_line(fig.axes[1], "#222222").get_data()
+    d, divergence = the_line(fig.axes[1], INK).get_data()
     point = start + share * (CORNER - start)
     unit = (CORNER - start) / barrier.dikin(point).norm(CORNER - start)
     for i in range(5, len(d) - 5, 60):
@@ -78,7 +79,7 @@ def test_section_and_shadow_of_the_cubes_ellipsoid():
 def test_the_tangent_leaves_the_gap_that_is_the_divergence():
     x, y = 0.3, 0.9
     ax = ch03.bowls(x, y).axes[0]
-    gap = next(line for line in ax.lines if line.get_color() == "#8844AA").get_ydata()
+    gap = next(line for line in ax.lines if line.get_color() == BOUND).get_ydata()
     interval = LogBarrier(Polytope([[1.0], [-1.0]], [1.0, 0.0]))
     assert gap[1] - gap[0] == pytest.approx(interval.bregman([y], [x]))
 
@@ -112,9 +113,9 @@ def test_the_typical_distance_is_the_root_mean_square(offset):
     guesses = 2 * (offset + u @ star)[:, None] * u
     mean_square = ((guesses - star) ** 2).sum(axis=1).mean()
     right = ch04.running_mean(star, offset, u, 10, 4.7).axes[1]
-    count, typical = the_line(right, "#777777").get_data()
+    count, typical = the_line(right, BASELINE).get_data()
     np.testing.assert_allclose(typical, np.sqrt(mean_square / count))
-    count, error = the_line(right, "#DDDDDD").get_data()
+    count, error = the_line(right, FAINT).get_data()
     assert error[-1] == pytest.approx(0, abs=1e-12)
 
 

@@ -25,6 +25,7 @@ draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the
 
 WORLD = ab.night_driver()
 TABLES = WORLD.loss, WORLD.other_losses["rain"]
+DIALS = (0, 0), (1, 1)
 LOAD = """async (source) => {
     window.figure = await import(URL.createObjectURL(new Blob([source], {type: "text/javascript"})));
 }"""
@@ -91,7 +92,12 @@ def direction() -> figures.Draggable:
     return figures.draggable("direction", **ch02.direction(WORLD, pay, plans(), theta=50), caption="Turn.")
 
 
-EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {"direction": direction}
+def dials() -> figures.Draggable:
+    best, _ = WORLD.mdp.best_policy(WORLD.loss)
+    return figures.draggable("dials", **ch02.dials(WORLD, best, DIALS, p=0.5, q=0.5), caption="Turn.")
+
+
+EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {"dials": dials, "direction": direction}
 """One figure of each module, as its chapter makes it."""
 
 
@@ -253,6 +259,29 @@ def test_the_edge_is_a_convex_polygon_around_all_corners() -> None:
     data = direction().drawing.data
     corners = np.array(data["corners"])
     assert ConvexHull(corners[data["edge"]]).volume == pytest.approx(ConvexHull(corners).volume, abs=1e-12)
+
+
+def test_dials_pour_the_occupancy_measure_and_sum_its_total(draw: Callable[..., Shown]) -> None:
+    rng = np.random.default_rng(0)
+    points = rng.random((60, 2)).tolist()
+    shown = draw("dials")
+    best, _ = WORLD.mdp.best_policy(WORLD.loss)
+
+    def occupancy(p: float, q: float) -> np.ndarray:
+        policy = best.copy()
+        policy[DIALS[0]], policy[DIALS[1]] = (1 - p, p), (1 - q, q)
+        return WORLD.mdp.occupancy(policy)
+
+    exact = np.array([occupancy(p, q) for p, q in points])
+    state = "{p: point[0], q: point[1]}"
+    np.testing.assert_allclose(shown.maths(f"m.flow(data, {state})", points), exact, rtol=0, atol=1e-9)
+    totals = (exact * WORLD.loss).sum(axis=(1, 2, 3, 4))
+    np.testing.assert_allclose(shown.maths(f"m.cost(data, {state})", points), totals, rtol=0, atol=1e-9)
+
+    (line,) = shown.maths("m.levelLine(m.coefficients(data), point)", [1.25])
+    on = [(occupancy(p, q) * WORLD.loss).sum() for p, q in line if 0 <= q <= 1]
+    assert len(on) > 30
+    np.testing.assert_allclose(on, 1.25, rtol=0, atol=1e-9)
 
 
 # ------------------------------------------------------------------------------------------ what they share

@@ -33,7 +33,7 @@ from aggbandit.figures.style import (
 )
 from aggbandit.worlds import World
 
-__all__ = ["direction", "flow", "lake", "mixing", "shadow"]
+__all__ = ["dials", "direction", "flow", "lake", "mixing", "shadow"]
 
 
 # The flow: an SVG string, which stays sharp and takes the theme's colors
@@ -90,6 +90,42 @@ def flow(
     for h in range(horizon):
         parts.append(_words(_LEFT + _STEP * (h + 0.5), _HEIGHT - 8, f"leg {h + 1}"))
     return _svg(parts)
+
+
+def dials(
+    world: World, policy: FloatArray, places: tuple[tuple[int, int], tuple[int, int]], *, p: float, q: float
+) -> dict[str, Any]:
+    """The dragged figure of two probabilities and the flow they make, all but its caption (`dials.js`).
+
+    Args:
+        world: With three places and two actions.
+        policy: (H, S, A) what is done at all other places.
+        places: Where p and q are the probabilities of the second action, as (h, s) from zero.
+        p: The first, as it opens.
+        q: The second.
+
+    Returns:
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
+    """
+    opening = policy.copy()
+    for place, turn in zip(places, (p, q), strict=True):
+        opening[place] = 1 - turn, turn
+    x = world.mdp.occupancy(opening)
+    total = f"{(x * world.loss).sum() + 1e-9:.3f}"
+    at, old, ring = map(_hundredths, x[1].sum(axis=(1, 2)))
+    return {
+        "data": {
+            "P": world.mdp.transitions,
+            "loss": world.loss,
+            "policy": policy,
+            "dials": places,
+            "names": {"states": world.state_names, "actions": world.action_names},
+        },
+        "start": {"p": p, "q": q},
+        "still": flow(world, x, title=f"expected total {total}", dials=dict(zip(places, "pq", strict=True))),
+        "alt": f"p = {_hundredths(p)}, q = {_hundredths(q)}. On leg 2 the shares at riverside, in old town "
+        f"and on the ring road are {at}, {old} and {ring}. Expected total {total}.",
+    }
 
 
 def _svg(parts: Sequence[str]) -> str:
@@ -213,7 +249,7 @@ def direction(
     theta: float,
     names: tuple[str, str] = ("dry", "rain"),
 ) -> dict[str, Any]:
-    """The dragged figure of the loss direction, all but its caption (`modules/direction.js`).
+    """The dragged figure of the loss direction, all but its caption (`direction.js`).
 
     Args:
         world: For the names of states and actions.

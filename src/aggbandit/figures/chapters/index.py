@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 from matplotlib import pyplot as plt
@@ -19,7 +20,17 @@ from aggbandit.worlds import World
 
 FloatArray = NDArray[np.float64]
 
-__all__ = ["BLAME", "Evidence", "describe", "draw_explanation", "explain", "gather", "judge"]
+__all__ = [
+    "BLAME",
+    "Evidence",
+    "describe",
+    "draw_explanation",
+    "explain",
+    "extreme",
+    "gather",
+    "judge",
+    "prices",
+]
 
 BLAME = {"the first leg": 0, "the last leg": -1}
 
@@ -65,6 +76,89 @@ def explain(evidence: Evidence, nights: int, blame: str) -> FloatArray:
     return np.asarray(fit.x).reshape(loss.shape)
 
 
+def extreme(evidence: Evidence, nights: int, choice: tuple[int, int, int], sign: int) -> FloatArray:
+    """A price table in [0, 1] that explains the totals and has one price as low or high as any such table.
+
+    Two linear programs: how far the price can go, and among the tables that go there, the one that is
+    closest to 1/2 everywhere else (summed distances, weighted a little so that it is unique).
+
+    Args:
+        evidence: The nights that were driven.
+        nights: How many of them count.
+        choice: (h, s, a); its price is averaged over where it leads.
+        sign: 1 for the lowest price, -1 for the highest.
+
+    Returns:
+        (H, S, A, S) the table.
+
+    Raises:
+        RuntimeError: if no table fits.
+    """
+    size = evidence.world.loss.size
+    seen = np.array([t.indicator().ravel() for t in evidence.trajectories[:nights]])
+    seen, first = np.unique(seen, axis=0, return_index=True)  # one price list: one total for one way
+    totals = evidence.totals[first]
+    price = np.zeros(evidence.world.loss.shape)
+    price[choice] = evidence.world.mdp.transitions[choice]
+    far = linprog(sign * price.ravel(), A_eq=seen, b_eq=totals, bounds=(0, 1), method="highs")
+    if not far.success:
+        raise RuntimeError(f"no table explains the totals: {far.message}")
+    rows, wanted = np.vstack([seen, price.ravel()]), np.append(totals, sign * far.fun)
+    weights = np.tile(1 + 0.01 * np.linspace(0, 1, size), 2)
+    near = linprog(  # over what is added to 1/2 and what is taken from it
+        weights,
+        A_eq=np.hstack([rows, -rows]),
+        b_eq=wanted - rows.sum(axis=1) / 2,
+        bounds=(0, 0.5),
+        method="highs",
+    )
+    if not near.success:
+        raise RuntimeError(f"no table explains the totals: {near.message}")
+    return np.asarray(0.5 + near.x[:size] - near.x[size:]).reshape(evidence.world.loss.shape)
+
+
+def prices(evidence: Evidence, *, nights: tuple[int, ...], opening: int) -> dict[str, Any]:
+    """The dragged figure of prices that explain every total, all but its caption (`prices.js`).
+
+    Args:
+        evidence: The nights that were driven.
+        nights: How many may be driven, increasing.
+        opening: Which of these it opens on.
+
+    Returns:
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
+    """
+    mdp = evidence.world.mdp
+    choices = [(h, s, a) for h, s in np.argwhere(mdp.reachable) for a in range(mdp.n_actions)]
+    index = tuple(np.transpose(choices))
+
+    def seen(table: FloatArray) -> FloatArray:
+        """The prices of the choices, averaged over where they lead; the last bits differ between machines."""
+        return (mdp.transitions * table).sum(axis=-1)[index].round(9) + 0.0
+
+    def bounds(sign: int) -> list[list[FloatArray]]:
+        return [[seen(extreme(evidence, count, choice, sign)) for choice in choices] for count in nights]
+
+    lists = [[(f"blame {leg}", seen(explain(evidence, count, leg))) for leg in BLAME] for count in nights]
+    first = next(iter(BLAME))
+    return {
+        "data": {
+            "choices": choices,
+            "weights": evidence.policies.sum(axis=-1)[:, *index],
+            "true": judge(evidence, evidence.world.loss)[1],
+            "totals": evidence.totals,
+            "nights": nights,
+            "least": bounds(1),
+            "most": bounds(-1),
+            "lists": lists,
+            "names": {"states": evidence.world.state_names, "actions": evidence.world.action_names},
+        },
+        "start": {"nights": opening, "prices": lists[opening][0][1]},
+        "still": draw_explanation(evidence, nights[opening], first),
+        "alt": describe(evidence, nights[opening], first),
+    }
+
+
 def draw_explanation(evidence: Evidence, nights: int, blame: str) -> Figure:
     """The first `nights` totals of the `evidence`, the table that explains them by `blame`, all policies."""
     table = explain(evidence, nights, blame)
@@ -79,12 +173,18 @@ def draw_explanation(evidence: Evidence, nights: int, blame: str) -> Figure:
 def describe(evidence: Evidence, nights: int, blame: str) -> str:
     """The picture of `draw_explanation(evidence, nights, blame)` in words."""
     said, true = judge(evidence, explain(evidence, nights, blame))
-    prices = f"Prices that explain the first {nights} totals and blame {blame}"
+    driven = "the total of one night" if nights == 1 else f"the totals of {nights} nights"
     chosen = true[np.argmin(said.round(9))]
     return (
-        f"{prices}. They misjudge a policy by at most {abs(said - true).max():.2f}. The policy that is best "
-        f"by them costs {chosen:.2f} a night; the best one costs {true.min():.2f}."
+        f"Prices that explain {driven}. They misjudge a policy by at most "
+        f"{_hundredths(abs(said - true).max())}. The policy that is best by them costs "
+        f"{_hundredths(chosen)} a night; the best one costs {_hundredths(true.min())}."
     )
+
+
+def _hundredths(value: float) -> str:
+    """Two decimals, ties upwards."""
+    return f"{value + 1e-9:.2f}"
 
 
 def judge(evidence: Evidence, table: FloatArray) -> tuple[FloatArray, FloatArray]:

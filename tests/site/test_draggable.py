@@ -6,6 +6,7 @@ points; the rest needs no page of the book, only the module and a place to draw.
 
 from __future__ import annotations
 
+import functools
 import html
 import importlib
 from collections.abc import Callable, Iterator
@@ -112,22 +113,26 @@ EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
 """One figure of each module, as its chapter makes it."""
 
 
+@functools.cache
+def made(module: str) -> figures.Draggable:
+    return EXAMPLES[module]()
+
+
 @pytest.fixture(scope="module")
 def draw(browser: Browser) -> Iterator[Callable[..., Shown]]:
     """Draws a figure on an empty page, on a screen that can be touched."""
     context = browser.new_context(viewport={"width": 700, "height": 800}, has_touch=True)
-    made = {name: example() for name, example in EXAMPLES.items()}
     complaints: list[str] = []
 
     def show(module: str, width: int = 700) -> Shown:
         page = context.new_page()
         page.on("pageerror", lambda error: complaints.append(str(error)))
         page.set_viewport_size({"width": width, "height": 800})
-        drawing = made[module].drawing
+        drawing = made(module).drawing
         page.set_content(BLANK % drawing._css)
         page.evaluate(LOAD, drawing._esm)
         page.evaluate(DRAW, [drawing.data, drawing.start])
-        return Shown(page, made[module])
+        return Shown(page, made(module))
 
     yield show
     assert not complaints

@@ -51,7 +51,16 @@ class Evidence:
 
 
 def gather(world: World, nights: int, rng: np.random.Generator) -> Evidence:
-    """Drive `nights` nights in `world`, by coins from `rng`, at fixed prices, and write down the totals."""
+    """Drive by coins, at fixed prices, and write down the totals.
+
+    Args:
+        world: Where.
+        nights: How many.
+        rng: For the coins and the city.
+
+    Returns:
+        What was seen.
+    """
     mdp = world.mdp
     trajectories = tuple(mdp.rollout(uniform_policy(mdp), rng) for _ in range(nights))
     totals = np.array([trajectory.total(world.loss) for trajectory in trajectories])
@@ -59,21 +68,27 @@ def gather(world: World, nights: int, rng: np.random.Generator) -> Evidence:
 
 
 def explain(evidence: Evidence, nights: int, blame: str) -> FloatArray:
-    """A price table in [0, 1] that gives the first `nights` totals exactly and puts the blame on one leg.
+    """A price table in [0, 1] that gives the totals exactly and puts the blame on one leg.
 
-    A linear program: among all tables that fit the `evidence`, the one with the highest prices on the leg
-    `blame` (a key of `BLAME`) and the lowest elsewhere. Returns shape (H, S, A, S).
-    Raises RuntimeError if no table fits.
+    A linear program: among all tables that fit, the one with the highest prices on one leg and the lowest
+    elsewhere.
+
+    Args:
+        evidence: The nights that were driven.
+        nights: How many of them count.
+        blame: A key of `BLAME`.
+
+    Returns:
+        (H, S, A, S) the table.
+
+    Raises:
+        RuntimeError: if no table fits.
     """
-    loss = evidence.world.loss
-    seen = np.array([t.indicator().ravel() for t in evidence.trajectories[:nights]])
-    wish = np.ones(loss.shape)
+    shape = evidence.world.loss.shape
+    wish = np.ones(shape)
     wish[BLAME[blame]] = -1.0
-    wish *= 1 + 0.01 * np.linspace(0, 1, loss.size).reshape(loss.shape)  # so that the optimum is unique
-    fit = linprog(wish.ravel(), A_eq=seen, b_eq=evidence.totals[:nights], bounds=(0, 1), method="highs")
-    if not fit.success:
-        raise RuntimeError(f"no table explains the totals: {fit.message}")
-    return np.asarray(fit.x).reshape(loss.shape)
+    wish *= 1 + 0.01 * np.linspace(0, 1, wish.size).reshape(shape)  # so that the optimum is unique
+    return _least(wish.ravel(), *_ways(evidence, nights), 1.0).reshape(shape)
 
 
 def extreme(evidence: Evidence, nights: int, choice: tuple[int, int, int], sign: int) -> FloatArray:
@@ -94,27 +109,31 @@ def extreme(evidence: Evidence, nights: int, choice: tuple[int, int, int], sign:
     Raises:
         RuntimeError: if no table fits.
     """
-    size = evidence.world.loss.size
-    seen = np.array([t.indicator().ravel() for t in evidence.trajectories[:nights]])
-    seen, first = np.unique(seen, axis=0, return_index=True)  # one price list: one total for one way
-    totals = evidence.totals[first]
-    price = np.zeros(evidence.world.loss.shape)
+    shape = evidence.world.loss.shape
+    seen, totals = _ways(evidence, nights)
+    price = np.zeros(shape)
     price[choice] = evidence.world.mdp.transitions[choice]
-    far = linprog(sign * price.ravel(), A_eq=seen, b_eq=totals, bounds=(0, 1), method="highs")
-    if not far.success:
-        raise RuntimeError(f"no table explains the totals: {far.message}")
-    rows, wanted = np.vstack([seen, price.ravel()]), np.append(totals, sign * far.fun)
-    weights = np.tile(1 + 0.01 * np.linspace(0, 1, size), 2)
-    near = linprog(  # over what is added to 1/2 and what is taken from it
-        weights,
-        A_eq=np.hstack([rows, -rows]),
-        b_eq=wanted - rows.sum(axis=1) / 2,
-        bounds=(0, 0.5),
-        method="highs",
-    )
-    if not near.success:
-        raise RuntimeError(f"no table explains the totals: {near.message}")
-    return np.asarray(0.5 + near.x[:size] - near.x[size:]).reshape(evidence.world.loss.shape)
+    far = price.ravel() @ _least(sign * price.ravel(), seen, totals, 1.0)
+    rows, wanted = np.vstack([seen, price.ravel()]), np.append(totals, far)
+    weights = np.tile(1 + 0.01 * np.linspace(0, 1, price.size), 2)
+    # Over what is added to 1/2, and what is taken from it.
+    added, taken = np.split(_least(weights, np.hstack([rows, -rows]), wanted - rows.sum(axis=1) / 2, 0.5), 2)
+    return (0.5 + added - taken).reshape(shape)
+
+
+def _ways(evidence: Evidence, nights: int) -> tuple[FloatArray, FloatArray]:
+    """The different ways that were driven, and what each cost: the prices never change, nor does that."""
+    seen = np.array([t.indicator().ravel() for t in evidence.trajectories[:nights]])
+    ways, first = np.unique(seen, axis=0, return_index=True)
+    return ways, evidence.totals[first]
+
+
+def _least(cost: FloatArray, rows: FloatArray, wanted: FloatArray, top: float) -> FloatArray:
+    """The x between 0 and top with rows @ x = wanted whose cost is least."""
+    fit = linprog(cost, A_eq=rows, b_eq=wanted, bounds=(0, top), method="highs")
+    if not fit.success:
+        raise RuntimeError(f"no table explains the totals: {fit.message}")
+    return np.asarray(fit.x, dtype=np.float64)
 
 
 def prices(evidence: Evidence, *, nights: tuple[int, ...], opening: int) -> dict[str, Any]:

@@ -154,7 +154,7 @@ def prices(evidence: Evidence, *, nights: tuple[int, ...], opening: int) -> dict
     def seen(table: FloatArray) -> FloatArray:
         """The prices of the choices, averaged over where they lead; the last bits differ between machines."""
         means: FloatArray = (mdp.transitions * table).sum(axis=-1)
-        return means[index].round(9) + 0.0
+        return np.asarray(means[index].round(9) + 0.0)
 
     def bounds(sign: int) -> list[list[FloatArray]]:
         return [[seen(extreme(evidence, count, choice, sign)) for choice in choices] for count in nights]

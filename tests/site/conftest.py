@@ -95,16 +95,10 @@ class Visit:
             self.errors.append(message.text)
 
     def settle(self) -> None:
-        """Wait until the mathematics is typeset and every moving figure has its caption and its names."""
+        """Wait until the mathematics is typeset and every moving figure is awake."""
         self.page.evaluate("window.MathJax && MathJax.startup && MathJax.startup.promise")
-        self.page.wait_for_function(
-            """() => {
-                const views = "script[type='application/vnd.jupyter.widget-view+json']";
-                const there = document.querySelectorAll(".ab-explorable .widget-htmlmath-content");
-                const bare = document.querySelectorAll(".ab-row .noUi-handle:not([aria-label])");
-                return there.length === document.querySelectorAll(views).length && bare.length === 0;
-            }"""
-        )
+        asleep = ".ab-explorable [data-model]:not([data-awake]), .ab-module:not([data-awake=drawn])"
+        self.page.wait_for_function("asleep => !document.querySelector(asleep)", arg=asleep)
 
 
 @pytest.fixture(scope="session")

@@ -3,25 +3,16 @@
 from __future__ import annotations
 
 import gzip
-import itertools
-import json
-import re
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Locator, Page
 
 from conftest import NARROW, SITE, WIDE, Visit
 
 MAX_HTML = 1_500_000
 MAX_TRANSFER = 3_000_000
-MAX_EXPLORABLE = 400_000
-
-STATE = re.compile(r'<script type="application/vnd\.jupyter\.widget-state\+json">(.*?)</script>', re.DOTALL)
-VIEW = "application/vnd.jupyter.widget-view+json"
 
 # Pictures that are wider than the card they are on.
 STICKING_OUT = """() => [...document.querySelectorAll(".ab-frame")].filter(frame => {
@@ -48,83 +39,6 @@ def test_every_picture_says_what_it_shows(visit: Visit) -> None:
             .map(one => one.outerHTML.slice(0, 200))""",
     )
     assert silent == []
-
-
-def test_moving_figures_move_by_keyboard_and_by_drag(visit: Visit) -> None:
-    for figure in visit.page.locator(".ab-explorable").all():
-        figure.scroll_into_view_if_needed()
-        height = figure.bounding_box()["height"]
-        for control in figure.locator(".ab-row").all():
-            slides = control.locator(".noUi-handle").count() == 1
-            moves = move_slider if slides else move_buttons
-            for before, after in itertools.pairwise([shown(figure), *moves(visit.page, figure, control)]):
-                assert before != after, f"{control.inner_text()!r} does not change the picture"
-                assert figure.bounding_box()["height"] == pytest.approx(height, abs=0.6), "the page jumps"
-    assert visit.errors == []
-
-
-def shown(figure: Locator) -> str:
-    """What the figure shows now: its picture and the picture's words."""
-    return figure.locator(".ab-stage .ab-frame").evaluate("frame => frame.outerHTML")
-
-
-def move_slider(page: Page, figure: Locator, control: Locator) -> Iterator[str]:
-    """Press an arrow key, drag to the farther end, step back by the button; what is shown each time."""
-    handle, readout = control.locator(".noUi-handle"), control.locator(".widget-readout")
-    last = index(handle, "max")
-    handle.focus()
-    page.keyboard.press("ArrowLeft" if index(handle) == last else "ArrowRight")
-    assert handle.get_attribute("aria-label") == control.locator(".widget-label").inner_text()
-    assert handle.get_attribute("aria-valuetext") == readout.inner_text()
-    yield shown(figure)
-
-    up = index(handle) < last
-    grip, rail = handle.bounding_box(), control.locator(".noUi-base").bounding_box()
-    height = grip["y"] + grip["height"] / 2
-    page.mouse.move(grip["x"] + grip["width"] / 2, height)
-    page.mouse.down()
-    page.mouse.move(rail["x"] + (rail["width"] + 9 if up else -9), height, steps=6)
-    page.mouse.up()
-    assert index(handle) == (last if up else 0)
-    assert handle.get_attribute("aria-valuetext") == readout.inner_text()
-    yield shown(figure)
-
-    control.locator(".ab-back" if up else ".ab-forward").click()
-    yield shown(figure)
-
-
-def index(handle: Locator, which: str = "now") -> float:
-    return float(handle.get_attribute(f"aria-value{which}"))
-
-
-def move_buttons(page: Page, figure: Locator, control: Locator) -> Iterator[str]:
-    """Press an arrow key on the chosen button, then click another; what is shown each time."""
-    buttons = control.locator(".widget-toggle-button")
-    pressed = [button.get_attribute("aria-pressed") for button in buttons.all()]
-    assert pressed.count("true") == 1
-    at, last = pressed.index("true"), len(pressed) - 1
-    now = at - 1 if at == last else at + 1
-    buttons.nth(at).focus()
-    page.keyboard.press("ArrowLeft" if at == last else "ArrowRight")
-    assert buttons.nth(now).get_attribute("aria-pressed") == "true"
-    yield shown(figure)
-
-    buttons.nth(last if now != last else 0).click()
-    yield shown(figure)
-
-
-def test_reset_brings_the_opening_frame_back(visit: Visit) -> None:
-    """The figures have been moved by the test above; those with sliders alone can be reset."""
-    visit.page.reload(wait_until="load")
-    visit.settle()
-    for figure in visit.page.locator(".ab-explorable").all():
-        opening = shown(figure)
-        for handle in figure.locator(".noUi-handle").all():
-            handle.focus()
-            visit.page.keyboard.press("Home" if index(handle) > 0 else "End")
-        for button in figure.locator(".ab-reset").all():
-            button.click()
-        assert shown(figure) == opening
 
 
 @pytest.mark.parametrize(
@@ -157,32 +71,6 @@ def test_is_accessible_and_fits(visit: Visit, theme: str, window: Any, only: lis
         for node in rule["nodes"][:3]
     ]
     assert complaints == []
-
-
-def test_moving_figures_are_light(address: str) -> None:
-    for state in STATE.findall((SITE / address).read_text()):
-        models = {name: model["state"] for name, model in json.loads(state)["state"].items()}
-        for model in models.values():
-            if "ab-explorable" in model.get("_dom_classes", []):
-                assert sum(map(len, frames(model, models))) < MAX_EXPLORABLE
-
-
-def frames(model: dict[str, Any], models: dict[str, Any]) -> Iterator[str]:
-    """The HTML of all frames under a widget."""
-    if model["_model_name"] == "HTMLModel":
-        yield model["value"]
-    for child in model.get("children", []):
-        yield from frames(models[child.removeprefix("IPY_MODEL_")], models)
-
-
-def test_without_script_a_page_shows_small_multiples(address: str, plain_page: Page) -> None:
-    moving = (SITE / address).read_text().count(VIEW)
-    figures = plain_page.locator(".ab-fallback")
-    assert figures.count() == moving
-    for figure in figures.all():
-        assert figure.is_visible()
-        assert figure.locator(".ab-frame").count() >= 2
-        assert figure.locator("figcaption").inner_text().strip()
 
 
 def test_no_error_and_no_failed_request(visit: Visit) -> None:

@@ -94,10 +94,12 @@ def test_opens_where_it_is_told_to():
     assert result.controls["p"].label == "0.5"
 
 
-def test_numbers_get_a_slider_and_words_get_buttons():
-    result = figures.explorable(words, p=[0, 1], rule=["full", "total"], caption=CAPTION, alt="words")
+def test_numbers_get_a_slider_and_words_or_two_values_get_buttons():
+    result = figures.explorable(words, p=[0, 1, 2], rule=["full", "total"], caption=CAPTION, alt="words")
     assert isinstance(result.controls["p"], widgets.SelectionSlider)
     assert isinstance(result.controls["rule"], widgets.ToggleButtons)
+    two = figures.explorable(words, p=[0, 1], caption=CAPTION, alt="words")
+    assert isinstance(two.controls["p"], widgets.ToggleButtons)
     named = figures.explorable(words, p={0: "none", 1: "all"}, caption=CAPTION, alt="words")
     assert named.controls["p"].options == (("none", 0), ("all", 1))
 

@@ -24,8 +24,8 @@ Make the call the last expression of its cell.
 - `draw` gets one value of each parameter by name and returns a matplotlib figure (or an SVG or HTML string).
   It must depend on nothing else that changes: make random numbers inside, from a fixed seed.
   Fix the limits of the axes, so that only what is meant to move moves.
-- Values: numbers become a slider, strings become buttons. `{value: "what to write"}` labels them; numbers
-  are otherwise written with as few digits as tell them apart.
+- Values: numbers become a slider, a few words or two values of any kind become buttons.
+  `{value: "what to write"}` labels them; numbers are otherwise written with as few digits as tell them apart.
 - `alt` is a format string over the parameters, or a function of them; each frame gets its own words.
 - `caption`: the takeaway, and a question to move for. `$…$` is mathematics, inline HTML is allowed.
 - On a page, at most 40 frames and 400 kB: a plain line plot is 6–10 kB, a busy double one 15–20 kB. A whole
@@ -33,7 +33,8 @@ Make the call the last expression of its cell.
 
 How it moves. Each frame is an `HTML` widget in a `Stack`, and the control's index is linked to the
 stack's in the browser (`jslink`): the built page needs no kernel. Two parameters make a stack of stacks.
-`book.css` and `book.js` give it its looks, names for screen readers, and buttons that need no kernel.
+The page is drawn from the widgets' saved state by the book itself (`book/_ext/moving_figures.py`), and
+`figures.js` moves it.
 Where the kernel lives, it follows the controls too, for front ends in which links between widgets are dead.
 
 What stands behind it. The output carries the opening frame once more as a plain picture (PNG or SVG), which
@@ -335,19 +336,16 @@ def _index(parameters: Mapping[str, Mapping[Any, str]], indices: Sequence[int]) 
 
 
 def _control(options: list[str], label: str, index: int) -> Any:
-    """Buttons where every label is a word, a slider where the values are numbers."""
+    """Buttons for up to six words or two values of any kind, else a slider."""
     pairs = [(text, position) for position, text in enumerate(options)]
     style = {"description_width": "initial"}
     layout = widgets.Layout(width="auto", flex="1 1 auto")
-    if not any(any(sign.isdigit() for sign in text) for text in options) and len(options) <= 6:
+    words = not any(sign.isdigit() for text in options for sign in text)
+    if len(options) <= 2 or (words and len(options) <= 6):
         return widgets.ToggleButtons(
             options=pairs, index=index, description=label, style=style, layout=layout
         )
-    slider = widgets.SelectionSlider(
-        options=pairs, index=index, description=label, style=style, layout=layout
-    )
-    # The page keeps room for the longest value, so that the track does not move under the finger.
-    return slider.add_class(f"ab-value-{min(max(map(len, options)), 24)}")
+    return widgets.SelectionSlider(options=pairs, index=index, description=label, style=style, layout=layout)
 
 
 def _stack(
@@ -406,12 +404,13 @@ def _row(control: Any) -> Any:
         control.index = home
 
     buttons = []
-    for text, tooltip, kind, action in (
+    for text, words, kind, action in (
         ("‹", "one step back", "ab-back", step(-1)),
         ("›", "one step forward", "ab-forward", step(+1)),
-        ("reset", "back to the start", "ab-reset", reset),
+        ("reset", "reset", "ab-reset", reset),
     ):
-        button = widgets.Button(description=text, tooltip=tooltip, layout=widgets.Layout(width="auto"))
+        spoken = f"{words}: {control.description}"
+        button = widgets.Button(description=text, tooltip=spoken, layout=widgets.Layout(width="auto"))
         button.add_class(kind)
         button.on_click(action)
         buttons.append(button)

@@ -262,7 +262,9 @@ def _classes(names: list[str]) -> str:
 def behind(figure: str, chapter: Chapter) -> str:
     """The state that the figure needs to move and that is not in the page yet, and the call that wakes it."""
     parts = [name for name in reachable(figure, chapter) if name not in chapter.sent]
-    drawn = {shown_leaf(name, chapter) for name in parts if chapter.kind(name) == "StackModel"}
+    stacks = [name for name in parts if chapter.kind(name) == "StackModel"]
+    inner = {child for stack in stacks for child in chapter.children(stack)}
+    drawn = {shown_leaf(stack, chapter) for stack in stacks if stack not in inner}
     chapter.sent.update(parts)
     links = [
         name

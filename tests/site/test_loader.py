@@ -96,6 +96,7 @@ def test_two_figures_move_apart_from_each_other(visitor) -> None:
     assert [frame.get_attribute("aria-label") for frame in spoken.all()] == ["p 1, side right", "p 0.5"]
     expect(page.locator(".ab-said").first).to_have_text("p 1, side right")
     page.get_by_role("button", name="left").click()
+    expect(spoken.first).to_have_attribute("aria-label", "p 1, side left")
     page.get_by_role("button", name="reset: p").click()
     page.get_by_role("button", name="0.25").click()
     assert [frame.get_attribute("aria-label") for frame in spoken.all()] == ["p 0.5, side left", "p 0.25"]

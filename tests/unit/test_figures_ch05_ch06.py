@@ -45,6 +45,10 @@ def test_the_ledger_s_bars_are_the_terms_of_the_bound():
     assert sums == pytest.approx([rising.total, falling.total])
     regrets = [float(line.get_xdata()[0]) for line in lines(ax, "o")]
     assert regrets == pytest.approx([1, 5])
+    starts = [bar for bar in ax.patches if bar.get_width() == 10]
+    assert all(bar.get_facecolor()[3] == 1 for bar in starts)  # seen to its end, under the credit too
+    credit = ax.patches[2]
+    assert (credit.get_x(), credit.get_facecolor()[3]) == (12, 0)
 
 
 def test_the_paths_show_rounds_up_to_the_one_asked_for():
@@ -60,12 +64,24 @@ def test_the_paths_show_rounds_up_to_the_one_asked_for():
 def test_the_cost_curve_of_a_long_step_is_the_divergence():
     start, loss = np.array([2.5, 0.12]), np.array([0.0, -1.0])
     barrier = LogBarrier(FIELD)
-    _, bottom = ch05.one_long_step(FIELD, start, loss, 0.9).axes
+    _, near, bottom = ch05.one_long_step(FIELD, start, loss, 0.9).axes
     unit = loss / barrier.dikin(start).dual_norm(loss)
     landed = barrier.mirror_step(start, 0.9 * unit).x
     (dot,) = lines(bottom, "o")
     assert float(dot.get_xdata()[0]) == 0.9
     assert float(dot.get_ydata()[0]) == pytest.approx(barrier.bregman(start, landed))
+    (magnified,) = lines(near, "o")
+    assert magnified.get_xydata()[0] == pytest.approx(landed)
+
+
+@pytest.mark.parametrize("size", [0.1, 1.0, 1.8])
+@pytest.mark.parametrize("direction", [-1.0, 1.0])
+def test_the_fee_of_a_long_step_stays_on_the_chart(size, direction):
+    start, loss = np.array([2.5, 0.12]), np.array([0.0, direction])
+    bottom = ch05.one_long_step(FIELD, start, loss, size).axes[-1]
+    (dot,) = lines(bottom, "o")
+    low, high = bottom.get_ylim()
+    assert low < float(dot.get_ydata()[0]) < high
 
 
 def test_the_bias_is_drawn_in_coordinates_whose_lengths_are_dual_norms():
@@ -81,11 +97,38 @@ def test_the_bias_is_drawn_in_coordinates_whose_lengths_are_dual_norms():
     np.testing.assert_allclose(np.linalg.norm(disc, axis=1), 0.1)
 
 
-def test_the_regret_curves_are_means_over_seeds():
+@pytest.mark.parametrize("e", [0.0, 0.2, 0.6])
+def test_the_disc_of_what_the_bound_allows_is_in_the_frame(e):
+    ellipse = LogBarrier(simplex(3)).dikin(np.array([0.5, 0.28, 0.22]))
+    loss, tried = np.array([0.2, 0.5, 0.9]), np.tile(ellipse.center, (360, 1))
+    right = ch06.moved_hands(ellipse, tried, tried, loss, loss, e / 2**0.5).axes[1]
+    (left, width), (bottom, height) = right.get_xlim(), right.get_ylim()
+    disc = right.lines[0].get_xydata()
+    assert np.all(disc > [left, bottom])
+    assert np.all(disc < [width, height])
+
+
+def test_a_disc_larger_than_the_frame_is_refused():
+    ellipse = LogBarrier(simplex(3)).dikin(np.array([0.5, 0.28, 0.22]))
+    loss, tried = np.array([0.2, 0.5, 0.9]), np.tile(ellipse.center, (360, 1))
+    with pytest.raises(ValueError, match="radius is 2; the disc must not leave the frame"):
+        ch06.moved_hands(ellipse, tried, tried, loss, loss, 2.0)
+
+
+def test_the_regret_curves_are_means_over_seeds_with_bands():
     rows = np.arange(40.0).reshape(2, 20)
     curves = {name: rows + i for i, name in enumerate("abcde")}
-    (ax,) = ch06.regret_curves(curves).axes
+    (ax,) = ch06.regret_curves(curves, "a").axes
     np.testing.assert_allclose(ax.lines[0].get_ydata(), rows.mean(axis=0)[9::10])
+    band = ax.collections[0].get_paths()[0].vertices[:, 1]
+    error = rows.std(axis=0, ddof=1)[9::10] / 2**0.5
+    assert band.min() == pytest.approx((rows.mean(axis=0)[9::10] - 2 * error).min())
+    assert band.max() == pytest.approx((rows.mean(axis=0)[9::10] + 2 * error).max())
+
+
+def test_names_at_the_ends_of_lines_keep_apart():
+    heights = ch06._apart({"high": 5.0, "low": 1.0, "near": 1.1}, 0.5)
+    assert heights == {"low": 1.0, "near": 1.5, "high": 5.0}
 
 
 def test_believed_and_true_frequencies_are_the_bars():

@@ -12,7 +12,6 @@ from aggbandit._arrays import FloatArray
 from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
-    BEST,
     BOUND,
     FAINT,
     INK,
@@ -26,6 +25,9 @@ from aggbandit.geometry import LogBarrier, Polytope
 from aggbandit.learners.mirror_descent import MirrorDescentBound
 
 __all__ = ["ledger", "map_subtract_map_back", "one_long_step", "three_units", "two_paths"]
+
+LIGHT = "#CCBBDD"
+"""A light shade of the color of bounds."""
 
 
 def three_units(
@@ -47,8 +49,7 @@ def three_units(
         shapes.arrow(ax, start, end, LOSS, zorder=5)
         inside = body.contains(end)
         ax.plot(*end, "o" if inside else "X", color=LOSS if inside else WALL, ms=6 if inside else 9, zorder=6)
-        beside = (13, 5) if inside else (7, -4)  # inside, the wall runs close above the point
-        ax.annotate(name, end, xytext=beside, textcoords="offset points", color=LOSS, fontsize=11)
+        ax.annotate(name, end, xytext=(8, -4), textcoords="offset points", color=LOSS, fontsize=11)
     shapes.arrow(ax, start, mirrored, LEARNER, zorder=5)
     ax.annotate(
         "mirrored", mirrored, xytext=(-2, -15), textcoords="offset points", color=LEARNER, fontsize=11
@@ -71,22 +72,23 @@ def map_subtract_map_back(p: float, losses: Sequence[float]) -> Figure:
         ax.axvline(wall, color=WALL)
     ax.axhline(0, color=FAINT, lw=1, zorder=0)
     bottom = -13.0
-    dashed = {"color": LEARNER, "ls": ":", "lw": 1.4}
     slope = -1 / p + 1 / (1 - p)
-    ax.plot([p, p], [bottom, slope], **dashed)
     ax.plot(p, bottom, "o", color=LEARNER, clip_on=False, zorder=6)
+    _beside(ax, "$p_1$", (p, bottom), (5, 6), LEARNER)
+    shapes.arrow(ax, np.array([p, bottom]), np.array([p, slope]), LEARNER, lw=1.6, zorder=5)
+    _beside(ax, "up", (p, (bottom + slope) / 2), (6, 0), LEARNER)
     for t, loss in enumerate(losses, start=1):
         after = 2 / (2 - (slope - loss) + np.hypot(slope - loss, 2))
         ax.plot([p, after], [slope, slope], color=FAINT, lw=1.2)
         shapes.arrow(ax, np.array([after, slope]), np.array([after, slope - loss]), LOSS, zorder=5)
-        ax.plot([after, after], [bottom, slope - loss], **dashed)
+        shapes.arrow(
+            ax, np.array([after, slope - loss]), np.array([after, bottom]), LEARNER, lw=1.6, zorder=5
+        )
         ax.plot(after, bottom, "o", color=LEARNER, clip_on=False, zorder=6)
-        _beside(ax, f"$p_{t + 1}$", after, bottom)
+        _beside(ax, f"$p_{t + 1}$", (after, bottom), (5, 6) if t == 1 else (-18, 6), LEARNER)
         if t == 1:
-            words = "$\\eta\\,g$"
-            middle = (after, slope - loss / 2)
-            ax.annotate(words, middle, xytext=(-8, 0), textcoords="offset points", color=LOSS, ha="right")
-            _beside(ax, "$p_1$", p, bottom)
+            _beside(ax, "down, $\\eta\\,g$", (after, slope), (-14, 9), LOSS)
+            _beside(ax, "back", (after, (slope - loss + bottom) / 2), (6, 0), LEARNER)
         p, slope = after, slope - loss
     ax.set(
         xlim=(-0.02, 1.02), ylim=(bottom, 11), xlabel="probability of turning, $p$", ylabel="slope $R'(p)$"
@@ -94,9 +96,9 @@ def map_subtract_map_back(p: float, losses: Sequence[float]) -> Figure:
     return fig
 
 
-def _beside(ax: Any, words: str, x: float, y: float) -> None:
-    """The name of a point, to its right and a little higher."""
-    ax.annotate(words, (x, y), xytext=(4, 6), textcoords="offset points", color=LEARNER)
+def _beside(ax: Any, words: str, at: tuple[float, float], shift: tuple[float, float], color: str) -> None:
+    """Words beside a point, shifted by so many points of type."""
+    ax.annotate(words, at, xytext=shift, textcoords="offset points", color=color, va="center")
 
 
 # The first explorable
@@ -137,41 +139,57 @@ def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int)
 def one_long_step(body: Polytope, start: FloatArray, loss: FloatArray, size: float) -> Figure:
     """One step from `start` with dual length `size`, and what it costs in divergence against its bounds.
 
-    `loss` gives the direction (its length does not matter); `body` is two-dimensional.
+    `loss` gives the direction (its length does not matter); `body` is two-dimensional, and `start` is near
+    its lower wall, which is shown magnified.
     """
     barrier = LogBarrier(body)
     ellipse = barrier.dikin(start)
     loss = loss / ellipse.dual_norm(loss)
-    fig: Figure
-    fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(1, 1.25))
-    shapes.walls(top, body.vertices())
-    shapes.bare(top)
-    top.fill(*ellipse.boundary().T, fc=REGION, ec=LEARNER, lw=1.2, alpha=0.6)
     straight = start + size * ellipse.newton_step(loss)
-    if body.contains(straight):
-        top.plot(*straight, "D", color=LOSS, ms=6, zorder=5)
-    else:
-        top.plot(*_last_inside(body, start, straight), "X", color=LOSS, ms=10, zorder=7)
-    step = barrier.mirror_step(start, size * loss).x
     path = np.array([barrier.mirror_step(start, z * loss).x for z in np.linspace(0, size, 25)])
-    top.plot(*path.T, color=LEARNER, lw=2)
-    top.plot(*step, "o", color=LEARNER, ms=8, zorder=6)
-    top.plot(*start, "o", color=INK, ms=5, zorder=6)
+    fig: Figure
+    fig, panels = axes(2, 2, height=5.0, height_ratios=(1, 1.25), width_ratios=(1.5, 1))
+    grid = panels[1, 0].get_gridspec()
+    whole, near = panels[0]
+    for ax in panels[1]:
+        ax.remove()
+    costs = fig.add_subplot(grid[1, :])
 
-    z = np.linspace(0, 2, 201)
-    cost = [barrier.bregman(start, barrier.mirror_step(start, value * loss).x) for value in z]
-    bottom.plot(z, z**2, color=BOUND, ls="--", label="$z^2$")
-    inner = z[z < 0.999]
-    bottom.plot(inner, -inner - np.log1p(-inner), color=BOUND, ls=":", label="$\\rho^\\star(z)$")
-    bottom.plot(z, cost, color=INK, label="cost $B_R(x_t\\|x_{t+1})$")
-    bottom.plot(size, barrier.bregman(start, step), "o", color=LEARNER, ms=8, zorder=5)
+    corners = body.vertices()
+    low, high = np.array([start[0] - 0.42, -0.02]), start + np.array([0.42, 0.2])
+    for ax in (whole, near):
+        shapes.walls(ax, corners)
+        ax.set(xticks=[], yticks=[])
+        ax.fill(*ellipse.boundary().T, fc=REGION, ec=LEARNER, lw=1.2, alpha=0.6)
+        ax.plot(*path.T, color=LEARNER, lw=2, zorder=4)
+        if body.contains(straight):
+            ax.plot(*straight, "D", color=LOSS, ms=6, zorder=5)
+        else:
+            ax.plot(*_last_inside(body, start, straight), "X", color=LOSS, ms=10, zorder=7, clip_on=False)
+        ax.plot(*path[-1], "o", color=LEARNER, ms=8, zorder=6)
+        ax.plot(*start, "s", color=INK, ms=5, zorder=6)
+    whole.set(xlim=(-0.1, corners[:, 0].max() + 0.1), ylim=(-0.1, corners[:, 1].max() + 0.1))
+    whole.set_title("the field")
+    whole.plot(*shapes.closed(np.array([low, (high[0], low[1]), high, (low[0], high[1])])).T, color=INK, lw=1)
+    near.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title="the frame, magnified")
+    for side in ("top", "right", "left", "bottom"):
+        whole.spines[side].set_visible(False)
+        near.spines[side].set_visible(True)
+
+    z = np.linspace(0.05, 2, 79)
+    fee = [barrier.bregman(start, barrier.mirror_step(start, value * loss).x) for value in z]
+    inner = z[z < 0.9995]
+    costs.semilogy(z, z**2, color=BOUND, ls="--", label="$z^2$")
+    costs.semilogy(inner, -inner - np.log1p(-inner), color=BOUND, ls=":", label="$\\rho^\\star(z)$")
+    costs.semilogy(z, fee, color=INK, label="the fee, $B_R(x_t\\|x_{t+1})$")
+    costs.plot(size, barrier.bregman(start, path[-1]), "o", color=LEARNER, ms=8, zorder=5)
     for value, name in ((0.5, "lemma: ½"), (1.0, "1")):
-        bottom.axvline(value, color=BASELINE, lw=1, ls="-")
-        bottom.text(value + 0.02, 2.42, name, color=BASELINE, fontsize=10.5, va="top")
-    bottom.set(
-        xlim=(0, 2), ylim=(0, 2.5), xlabel="$z=\\eta_t\\,\\|\\ell_t\\|^{\\star}_{x_t}$", ylabel="divergence"
-    )
-    bottom.legend(loc="lower left", bbox_to_anchor=(-0.08, 1.0), ncols=3, fontsize=10.5, frameon=False)
+        costs.axvline(value, color=BASELINE, lw=1, ls="-")
+        costs.text(value + 0.02, 16, name, color=BASELINE, fontsize=10.5, va="top")
+    costs.set(xlim=(0, 2), ylim=(3e-3, 20), xlabel="length $z=\\eta_t\\,\\|\\ell_t\\|^{\\star}_{x_t}$")
+    costs.set_yticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
+    costs.minorticks_off()
+    costs.legend(loc="lower right", fontsize=10.5, frameon=False)
     return fig
 
 
@@ -190,24 +208,39 @@ def _last_inside(body: Polytope, start: FloatArray, end: FloatArray) -> FloatArr
 def ledger(bounds: Mapping[str, MirrorDescentBound], regrets: Mapping[str, float]) -> Figure:
     """The three terms of the mirror-descent lemma as stacked bars, and the regret they bound.
 
-    `bounds` and `regrets` have one entry a schedule, by its name.
+    `bounds` and `regrets` have one entry a schedule, by its name. A credit lies over the end of the bar from
+    which it is taken, a charge is put at its end.
     """
     fig: Figure
-    fig, ax = axes(height=0.75 + 0.62 * len(bounds))
-    colors = {"start": "#AA88CC", "movement": BOUND, "credit": BEST}
-    for i, (name, bound) in enumerate(bounds.items()):
-        left = 0.0
-        parts = [(bound.first, colors["start"], ""), (bound.last, colors["movement"], "")]
-        parts += [(bound.middle, "#DDBBDD", "////")] if bound.middle > 0 else []
-        for value, color, hatch in parts:
-            ax.barh(-i, value, left=left, height=0.5, color=color, hatch=hatch, ec="white")
-            left += value
-        if bound.middle < 0:
-            ax.barh(-i, bound.middle, left=left, height=0.5, fc="white", ec=colors["credit"], hatch="////")
+    fig, ax = axes(height=0.85 + 0.66 * len(bounds))
+    named = set()
+
+    def name(words: str, x: float, row: int, color: str = INK, below: bool = False) -> None:
+        if words not in named:
+            named.add(words)
+            y, va = (-row - 0.3, "top") if below else (-row, "center")
+            ax.text(x, y, words, color=color, fontsize=10.5, ha="center", va=va, zorder=6)
+
+    for i, bound in enumerate(bounds.values()):
+        whole = bound.first + bound.last
+        ax.barh(-i, bound.first, height=0.5, fc=LIGHT, ec="white")
+        ax.barh(-i, bound.last, left=bound.first, height=0.5, fc=BOUND, ec="white")
+        name("start", bound.first / 3, i)
+        name("movement", bound.first, i, BOUND, below=True)
+        if bound.middle:
+            ax.barh(-i, bound.middle, left=whole, height=0.5, fc="none", ec=BOUND, hatch="////")
+            name("credit" if bound.middle < 0 else "charge", whole + bound.middle / 2, i, BOUND, below=True)
         ax.plot([bound.total] * 2, [-i - 0.36, -i + 0.36], color=INK, lw=3, solid_capstyle="butt")
-        ax.plot(regrets[name], -i, "o", color=LEARNER, ms=9, mec="white", zorder=5)
+        regret = regrets[list(bounds)[i]]
+        ax.plot(regret, -i, "o", color=LEARNER, ms=9, mec="white", zorder=5)
+        if i == 0:
+            _beside(ax, "regret", (regret, -i), (9, 0), LEARNER)
+            ax.annotate(
+                "sum", (bound.total, 0.36), xytext=(0, 3), textcoords="offset points", ha="center", color=INK
+            )
     ax.set_yticks([-i for i in range(len(bounds))], list(bounds))
     ax.tick_params(axis="y", length=0)
     ax.axvline(0, color=FAINT, lw=1)
-    ax.set(ylim=(-len(bounds) + 0.4, 0.6), xlabel="loss")
+    end = max(max(bound.total, bound.first + bound.last) for bound in bounds.values())
+    ax.set(xlim=(0, 1.08 * end), ylim=(-len(bounds) + 0.4, 0.75), xlabel="loss")
     return fig

@@ -26,6 +26,9 @@ from aggbandit.geometry import DikinEllipsoid
 
 __all__ = ["believed_and_true", "moved_hands", "one_round", "regret_curves"]
 
+REACH = 3.3
+"""Half the width of the frame around the true loss, in lengths of that loss."""
+
 
 def _arms(ax: Any) -> None:
     """The set of all distributions over three arms."""
@@ -73,8 +76,12 @@ def moved_hands(
 
     `y`, `z` (k, 3) are what was tried and what was made of it; `loss` and `mean` (3,) are the true loss and
     the mean estimate, drawn in the local coordinates of `ellipse`, in which dual norms are lengths, with
-    a disc of the given `radius` around the truth: what the bound allows.
+    a disc of the given `radius` around the truth: what the bound allows. A disc that does not fit into the
+    frame is refused.
     """
+    reach = REACH * ellipse.dual_norm(loss)
+    if radius > reach:
+        raise ValueError(f"radius is {radius:g}; the disc must not leave the frame")
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.3, width_ratios=(1.15, 1))
     _arms(left)
@@ -94,27 +101,46 @@ def moved_hands(
     right.plot(*np.array([truth, believed]).T, color=ESTIMATE, lw=2, zorder=4)
     right.plot(*truth, "o", color=LOSS, ms=9, zorder=5, label="$\\ell$")
     right.plot(*believed, "X", color=ESTIMATE, ms=9, zorder=6, label="mean of $\\tilde\\ell$")
-    right.set(xlim=(-0.42, 0.3), ylim=(-0.3, 0.42), aspect="equal")
-    right.set_xticks([])
-    right.set_yticks([])
+    for axis, middle in zip(("x", "y"), truth, strict=True):
+        right.set(**{f"{axis}lim": (middle - reach, middle + reach), f"{axis}ticks": []})
+    right.set_aspect("equal")
     right.set_title("loss, in local coordinates")
     right.legend(loc="lower left", fontsize=10.5, handlelength=1)
     return fig
 
 
-def regret_curves(curves: Mapping[str, FloatArray]) -> Figure:
-    """Regret against rounds, one line a name: the mean of the rows of each of the `curves` (seeds, T)."""
+def regret_curves(curves: Mapping[str, FloatArray], undisturbed: str) -> Figure:
+    """Regret against rounds, one line a name: the mean of the rows of each of the `curves` (seeds, T).
+
+    Each line has its name at its end and a band of two standard errors; the one called `undisturbed` is what
+    the others are compared with.
+    """
     fig: Figure
-    fig, ax = axes(height=3.2)
-    colors: Sequence[str] = (LEARNER, BASELINE, LOSS, INK, ESTIMATE)
-    for (name, rows), color, dash in zip(curves.items(), colors, DASHES, strict=True):
-        mean = rows.mean(axis=0)
-        rounds = np.arange(1, mean.size + 1)
-        ax.plot(rounds[9::10], mean[9::10], color=color, ls=dash, label=name)
+    fig, ax = axes(height=3.6)
+    ends = {name: float(rows[:, -1].mean()) for name, rows in curves.items()}
+    heights = _apart(ends, 0.07 * max(ends.values()))
+    for (name, rows), dash in zip(curves.items(), DASHES, strict=True):
+        mean, error = rows.mean(axis=0), rows.std(axis=0, ddof=1) / np.sqrt(len(rows))
+        rounds = np.arange(1, mean.size + 1)[9::10]
+        color = BASELINE if name == undisturbed else LEARNER
+        band = (mean - 2 * error)[9::10], (mean + 2 * error)[9::10]
+        ax.fill_between(rounds, *band, color=color, alpha=0.2, lw=0)
+        ax.plot(rounds, mean[9::10], color=color, ls=dash, label=name)
+        ax.text(1.02 * mean.size, heights[name], name, color=color, fontsize=10.5, va="center")
     ax.axhline(0, color=FAINT, lw=1, zorder=0)
-    ax.set(xlim=(0, mean.size), xlabel="round $t$", ylabel="regret so far")
-    ax.legend(loc="upper left", fontsize=10.5, handlelength=2.6)
+    ax.set(xlim=(0, 1.38 * mean.size), xlabel="round $t$", ylabel="regret so far")
+    ax.set_xticks([t for t in ax.get_xticks() if 0 <= t <= mean.size])
     return fig
+
+
+def _apart(ends: Mapping[str, float], gap: float) -> dict[str, float]:
+    """Heights for the names at the ends of lines: those of the ends, moved up until none is too near."""
+    heights: dict[str, float] = {}
+    last = -np.inf
+    for name in sorted(ends, key=lambda name: ends[name]):
+        last = max(ends[name], last + gap)
+        heights[name] = last
+    return heights
 
 
 def believed_and_true(
@@ -128,14 +154,15 @@ def believed_and_true(
     fig, panels = axes(1, len(believed), height=3.0, sharey=True)
     at = np.arange(len(places))
     for leg, (ax, b, t, seen) in enumerate(zip(panels, believed, true, night, strict=True), start=1):
-        ax.bar(at - 0.2, b, width=0.38, fc="white", ec=ESTIMATE, hatch="///", label="believed, $y$")
+        ax.bar(at - 0.2, b, width=0.38, fc="none", ec=LEARNER, hatch="///", label="believed, $y$")
         ax.bar(at + 0.2, t, width=0.38, color=INK, label="true, $z$")
         ax.plot(
             at[seen > 0],
             seen[seen > 0],
             "*",
-            color=LEARNER,
-            ms=12,
+            color=INK,
+            mec="white",
+            ms=14,
             clip_on=False,
             label="one night, $\\hat z$",
         )

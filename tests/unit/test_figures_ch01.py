@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import xml.etree.ElementTree as ElementTree
+
 import numpy as np
 import pytest
 
@@ -54,24 +56,78 @@ def test_the_number_of_independent_totals_is_a_rank(world: ab.World) -> None:
     assert ch01.independent_totals(world) == np.linalg.matrix_rank(z_hats)
 
 
-@pytest.mark.parametrize(("n_states", "horizon"), [(2, 4), (5, 2)])
-def test_the_ledger_has_a_line_for_each_place_and_a_dot_for_each_step(n_states: int, horizon: int) -> None:
-    world = a_world(n_states, horizon)
-    nights = [world.mdp.rollout(ab.uniform_policy(world.mdp), np.random.default_rng(k)) for k in range(2)]
-    top = ch01.ledger(world, nights, np.full(2, horizon / 2), last_night=10).axes[0]
-    assert [label.get_text() for label in top.get_yticklabels()] == [*world.state_names, "the meter"]
-    dots = [line for line in top.lines if line.get_marker() == "o"]
-    assert [len(line.get_xdata()) for line in dots] == [horizon + 1] * 2
-    assert max(dots[0].get_xdata()) < min(dots[1].get_xdata())
-    low, high = top.get_ylim()
-    assert all(low < tick < high for tick in top.get_yticks())
+SVG = "{http://www.w3.org/2000/svg}"
 
 
-def test_the_cube_of_losses_is_refused_where_there_are_not_three_steps() -> None:
-    world = a_world(2, 4)
-    trajectory = world.mdp.rollout(ab.uniform_policy(world.mdp), np.random.default_rng(0))
-    with pytest.raises(ValueError, match="the world has 4 steps; the cube of losses is drawn for three"):
-        ch01.feedback_picture(world, trajectory, world.loss, seen="the total")
+def parsed(drawing: str) -> ElementTree.Element:
+    return ElementTree.fromstring(drawing)
+
+
+def said(drawing: str) -> list[str | None]:
+    return [text.text for text in parsed(drawing).iter(f"{SVG}text")]
+
+
+def runs(drawing: str, color: str) -> list[np.ndarray]:
+    """The lines of one color: (points, 2) each."""
+    lines = [
+        line for line in parsed(drawing).iter(f"{SVG}polyline") if line.get("stroke") == style.css(color)
+    ]
+    return [np.array([pair.split(",") for pair in line.get("points", "").split()], float) for line in lines]
+
+
+@pytest.mark.parametrize("nights", [1, 2, 9])
+def test_the_ledgers_show_every_leg_of_tonight_and_the_averages_of_all_nights(nights: int) -> None:
+    world = ab.night_driver()
+    rng = np.random.default_rng(nights)
+    coin = ab.uniform_policy(world.mdp)
+    driven = {name: [world.mdp.rollout(coin, rng) for _ in range(nights)] for name in ("one", "two")}
+    totals = {name: [night.total(world.loss) for night in ledger] for name, ledger in driven.items()}
+    tonight = {name: ledger[-1] for name, ledger in driven.items()}
+    drawing = ch01.ledgers(world, tonight, totals, last_night=9)
+
+    legs = [line for line in parsed(drawing).iter(f"{SVG}polyline") if line.get("stroke-width") == "4"]
+    turned = [a for trajectory in tonight.values() for a in trajectory.actions]
+    assert [line.get("stroke-dasharray") is not None for line in legs] == [bool(a) for a in turned]
+    heights = [run[:, 1] for run in runs(drawing, style.INK)]
+    for trajectory, drawn in zip(tonight.values(), (heights[:3], heights[3:]), strict=True):
+        places = [ch01._height(int(s)) for s in trajectory.states]
+        assert [*(leg[0] for leg in drawn), drawn[-1][1]] == places
+
+    words = said(drawing)
+    for name, values in totals.items():
+        assert {name, f"{values[-1]:.1f}", f"{name} {np.mean(values):.2f}"} <= set(words)
+    left, right, top, foot = ch01._PLOT
+    for run, values in zip(runs(drawing, style.LEARNER), totals.values(), strict=nights > 1):
+        low, high = ch01._RANGE
+        averages = np.cumsum(values) / np.arange(1, nights + 1)
+        np.testing.assert_allclose(
+            run[:, 1], foot - (foot - top) * (averages - low) / (high - low), atol=0.06
+        )
+        np.testing.assert_allclose(run[:, 0], left + (right - left) * np.arange(1, nights + 1) / 9, atol=0.06)
+
+
+@pytest.mark.parametrize(
+    ("total", "alone"), [(0.0, "0.0"), (0.4, "0.0 to 0.4"), (1.5, "0.0 to 1.0"), (2.6, "0.6 to 1.0")]
+)
+def test_a_reading_of_the_meter_shows_its_slice_and_the_range_of_each_loss(total: float, alone: str) -> None:
+    drawing = ch01.meter_reading(total)
+    assert said(drawing).count(alone) == 3
+    assert f"L = {total:.1f}" in said(drawing)
+    slices = [len(p.get("points", "").split()) for p in parsed(drawing).iter(f"{SVG}polygon")]
+    assert slices == ([] if total == 0 else [len(ch01.plane_in_cube(total))])
+
+
+def test_the_table_of_the_city_has_every_number_of_it() -> None:
+    world = ab.night_driver()
+    rows = [row.strip("|").split("|") for row in ch01.city_table(world).splitlines()[2:]]
+    assert len(rows) == 14
+    numbers = {}
+    for leg, at, she, *cells in rows:
+        h, s, a = int(leg) - 1, world.state_names.index(at.strip()), ["keeps", "turns"].index(she.strip())
+        numbers[h, s, a] = [[float(n) for n in cell.replace("*", "").split(",")] for cell in cells]
+    for (h, s, a), cells in numbers.items():
+        tables = world.mdp.transitions, world.loss, world.other_losses["rain"]
+        np.testing.assert_allclose(cells, np.transpose([table[h, s, a] for table in tables]), atol=1e-12)
 
 
 @pytest.mark.parametrize("total", [0.0, 0.4, 1.0, 1.5, 2.0, 2.6, 3.0])
@@ -81,6 +137,12 @@ def test_the_plane_cuts_the_cube_in_a_point_a_triangle_or_a_hexagon(total: float
     assert corners.min() >= 0
     assert corners.max() <= 1
     assert len(corners) == (1 if total in (0, 3) else 6 if 1 < total < 2 else 3)
+
+
+def test_the_cube_of_losses_is_refused_where_there_are_not_three_steps() -> None:
+    rest = {"first_total": 1.5, "polygon": ch01.plane_in_cube(1.5), "truth": np.full(3, 0.5)}
+    with pytest.raises(ValueError, match="the world has 4 steps; the cube of losses is drawn for three"):
+        ch01.consistent_picture(world=a_world(2, 4), nights=1, ranges={}, equations=1, **rest)
 
 
 def test_the_corners_go_around() -> None:
@@ -94,29 +156,21 @@ def test_pictures_have_the_width_of_the_house() -> None:
     world = ab.night_driver()
     coin = ab.uniform_policy(world.mdp)
     rng = np.random.default_rng(0)
-    nights = [world.mdp.rollout(coin, rng) for _ in range(3)]
-    totals = np.array([night.total(world.loss) for night in nights])
+    night = world.mdp.rollout(coin, rng)
     history = ab.simulate(ab.FixedPolicy(coin), world.mdp, ab.losses.fixed(world.loss, 5), rng)
     pictures = [
         ch01.two_choices(world),
-        ch01.ledger(world, nights, totals, last_night=10),
-        ch01.ledger(world, nights[:1], totals[:1], last_night=10),
         ch01.policy_strip(np.array([1.1, 1.2]), {"coin": 1.6}, 1.01),
-        *(
-            ch01.feedback_picture(world, nights[0], world.loss, seen=seen)
-            for seen in ("the total", "each leg", "the whole table")
-        ),
         ch01.consistent_picture(
             world=world,
             nights=1,
             first_total=1.5,
             polygon=ch01.plane_in_cube(1.5),
-            truth=nights[0].losses(world.loss),
+            truth=night.losses(world.loss),
             ranges={"coin": (0.0, 3.0)},
             equations=1,
         ),
         ch01.regret_curves({"coin": (history.regret(), style.INK)}),
-        ch01.two_standards({"coin": (history, style.INK)}),
         ch01.hindsight_fan(np.linspace(0, 1, 5), np.ones((2, 5))),
     ]
     for figure in pictures:

@@ -1,4 +1,4 @@
-"""Pictures of chapter 1: the night driver's city, its ledger, and what a total leaves open.
+"""Pictures of chapter 1: the night driver's city and its numbers, four ledgers, and what a total leaves open.
 
 A trajectory is drawn on the layers of the world: columns are steps, rows are states. A solid line is the
 first action (keep), a dashed one the second (turn).
@@ -7,13 +7,14 @@ first action (keep), a dashed one the second (turn).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
-from aggbandit.figures import shapes
+from aggbandit.figures import drawing, shapes
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -22,27 +23,26 @@ from aggbandit.figures.style import (
     INK,
     LEARNER,
     LOSS,
-    MARKERS,
     PAPER,
+    QUIET,
     REGION,
     WALL,
     axes,
 )
-from aggbandit.history import History
 from aggbandit.mdp import Trajectory
 from aggbandit.worlds import World
 
 __all__ = [
+    "city_table",
     "consistent_picture",
-    "feedback_picture",
     "hindsight_fan",
     "independent_totals",
-    "ledger",
+    "ledgers",
+    "meter_reading",
     "plane_in_cube",
     "policy_strip",
     "regret_curves",
     "two_choices",
-    "two_standards",
 ]
 
 
@@ -50,7 +50,14 @@ __all__ = [
 
 
 def two_choices(world: World) -> Figure:
-    """All roads of a world, one panel an action: the wider a line, the likelier the move."""
+    """All roads of a world, one panel an action: the wider a line, the likelier the move.
+
+    Args:
+        world: With at least two actions.
+
+    Returns:
+        The picture.
+    """
     fig: Figure
     fig, panels = axes(1, world.mdp.n_actions, height=3.0)
     for a, (ax, name) in enumerate(zip(np.ravel(panels), world.action_names, strict=True)):
@@ -86,75 +93,134 @@ def _bare(ax: Any) -> None:
     ax.spines[:].set_visible(False)
 
 
-def _path(ax: Any, trajectory: Trajectory, *, x0: float = 0.0, width: float = 1.0, lw: float = 3.0) -> None:
-    """One trajectory: a line a leg, its dash the action."""
-    x = x0 + width * np.arange(trajectory.horizon + 1)
-    y = -trajectory.states
-    for h, a in enumerate(trajectory.actions):
-        ax.plot(x[h : h + 2], y[h : h + 2], color=INK, lw=lw, ls=DASHES[a], zorder=2, dash_capstyle="butt")
+def city_table(world: World) -> str:
+    """The numbers of a small world as a Markdown table: a row a choice, a column a place to come out.
 
+    Args:
+        world: With losses `rain` beside the ordinary ones; its numbers have one decimal.
 
-# The ledger
-
-
-def ledger(
-    world: World, trajectories: Sequence[Trajectory], totals: FloatArray, *, last_night: int
-) -> Figure:
-    """What the driver has seen: the last six routes with their totals, and the average of all totals so far.
-
-    world: gives the names; trajectories, totals: all the nights played; last_night: the right end of the
-    lower axis, the same in all frames.
+    Returns:
+        Markdown; a cell holds a probability, the loss on a dry night and the loss on a rainy one.
     """
-    played = len(trajectories)
-    horizon, n_states = world.mdp.horizon, world.mdp.n_states
-    pitch = horizon + 1.3
-    fig: Figure
-    fig, (top, bottom) = axes(2, 1, height=4.3, height_ratios=(1.15, 1))
-    shown = list(range(max(0, played - 6), played))
-    for column, k in enumerate(shown):
-        x0 = column * pitch
-        _path(top, trajectories[k], x0=x0, lw=2.4)
-        top.plot(x0 + np.arange(horizon + 1), -trajectories[k].states, "o", ms=5, color=INK, zorder=3)
-        top.text(x0 + horizon / 2, 1.05, f"night {k + 1}", ha="center", va="center", fontsize=10.5)
-        top.text(
-            x0 + horizon / 2,
-            -n_states - 0.15,
-            f"{totals[k]:.1f}",
-            ha="center",
-            va="center",
-            color=LOSS,
-            fontsize=15,
-            weight="bold",
-        )
-    for s in range(n_states):
-        top.axhline(-s, color=FAINT, lw=0.8, zorder=0)
-    top.set(xlim=(-0.6, 6 * pitch - 0.7), ylim=(-n_states - 0.7, 1.5))
-    top.set_xticks([])
-    top.set_yticks([*range(0, -n_states, -1), -n_states - 0.15], [*world.state_names, "the meter"])
-    _bare(top)
+    mdp, rain = world.mdp, world.other_losses["rain"]
+    rows = [
+        "| leg | at | she | " + " | ".join(f"to {name}" for name in world.state_names) + " |",
+        "|:-:|:--|:--|" + ":-:|" * mdp.n_states,
+    ]
+    for h, s, a in np.ndindex(mdp.shape[:3]):
+        if mdp.reachable[h, s]:
+            cells = (
+                f"**{mdp.transitions[h, s, a, t]:.1f}**, {world.loss[h, s, a, t]:.1f}, {rain[h, s, a, t]:.1f}"
+                for t in range(mdp.n_states)
+            )
+            name, does = world.state_names[s], f"{world.action_names[a]}s"
+            rows.append(f"| {h + 1} | {name} | {does} | " + " | ".join(cells) + " |")
+    return "\n".join(rows)
 
-    nights = np.arange(1, played + 1)
-    average = np.cumsum(totals) / nights
-    bottom.plot(nights, totals, MARKERS[0], color=LOSS, ms=4.5, alpha=0.6, mew=0)
-    bottom.plot(nights, average, color=LEARNER, marker="o" if played == 1 else None)
-    bottom.annotate(
-        f"average {average[-1]:.2f}",
-        (played, average[-1]),
-        xytext=(5, 0),
-        textcoords="offset points",
-        va="center",
-        color=LEARNER,
-        weight="bold",
-    )
-    bottom.set(xlim=(0, last_night * 1.3), ylim=(0, horizon), xlabel="night", ylabel="total")
-    bottom.set_yticks(range(horizon + 1))
-    return fig
+
+# The ledgers
+
+_LEFT, _COLUMN, _LEG = 112, 134, 32  # of the routes: where the first begins, from one to the next, a leg
+_DASH = ("", "12 5", "3 5", "14 4 3 4")  # of the curves
+_PLOT = (46, 430, 262, 450)  # left, right, top and foot of the averages
+_RANGE = (0.5, 2.5)  # of the averages
+
+
+def ledgers(
+    world: World,
+    tonight: Mapping[str, Trajectory],
+    totals: Mapping[str, Sequence[float]],
+    *,
+    last_night: int,
+) -> str:
+    """What several drivers have seen: tonight's routes with their totals, and each one's average so far.
+
+    Args:
+        world: Gives the names of the places.
+        tonight: A driver's name to the latest trajectory; at most four drivers.
+        totals: The same names to all totals so far.
+        last_night: The right end of the axis, the same in all frames.
+
+    Returns:
+        SVG.
+    """
+    nights = len(next(iter(totals.values())))
+    parts = [drawing.words(4, 22, f"night {nights}", anchor="start", weight=700)]
+    for s, name in enumerate(world.state_names):
+        parts += [drawing.words(4, _height(s) + 7, name, anchor="start")]
+    levels = [_height(s) for s in range(world.mdp.n_states)]
+    parts += [drawing.grid([[(_LEFT, down), (640, down)] for down in levels], FAINT)]
+    below = _height(world.mdp.n_states) + 12
+    parts += [drawing.words(4, below, "the meter", anchor="start")]
+    for column, (name, trajectory) in enumerate(tonight.items()):
+        middle = _LEFT + _COLUMN * (column + 0.5)
+        parts += [drawing.words(middle, 22, name), *_route(trajectory, middle)]
+        parts += [drawing.words(middle, below, f"{totals[name][-1]:.1f}", LOSS, size=26, weight=700)]
+    return drawing.document([*parts, *_averages(totals, last_night)], 482)
+
+
+def _height(state: int) -> float:
+    """Where a place is drawn in the upper half, from the top."""
+    return 60 + 44 * state
+
+
+def _route(trajectory: Trajectory, middle: float) -> list[str]:
+    """One trajectory around a vertical line: a leg that was kept is solid, one that was turned is dashed."""
+    along = middle + _LEG * (np.arange(trajectory.horizon + 1) - trajectory.horizon / 2)
+    points = [(x, _height(int(s))) for x, s in zip(along, trajectory.states, strict=True)]
+    legs = [
+        drawing.polyline(points[h : h + 2], INK, width=4, dash="8 6" if a else "")
+        for h, a in enumerate(trajectory.actions)
+    ]
+    return legs + [drawing.dot(x, y, INK) for x, y in points]
+
+
+def _averages(totals: Mapping[str, Sequence[float]], last_night: int) -> list[str]:
+    """The averages of all totals so far, a curve a driver, named at its end."""
+    left, right, top, foot = _PLOT
+    low, high = _RANGE
+
+    def spot(night: float, average: float) -> tuple[float, float]:
+        return left + (right - left) * night / last_night, foot - (foot - top) * (average - low) / (
+            high - low
+        )
+
+    parts = [drawing.polyline([(left, top), (left, foot), (right, foot)], QUIET, width=1.5)]
+    ticks = np.arange(low, high + 0.1, 0.5)
+    parts += [drawing.grid([[spot(0, tick), spot(last_night, tick)] for tick in ticks[1:]], FAINT)]
+    for tick in ticks:
+        parts += [drawing.words(left - 6, spot(0, tick)[1] + 7, f"{tick:g}", anchor="end")]
+    for night in range(10, last_night + 1, 10):
+        parts += [drawing.words(spot(night, 0)[0], foot + 23, f"{night}")]
+    parts += [drawing.words(left, top - 12, "average of all totals so far", anchor="start")]
+    parts += [drawing.words(right + 20, foot + 23, "nights", anchor="start")]
+    ends = []
+    for dash, values in zip(_DASH, totals.values(), strict=False):
+        averages = np.cumsum(values) / np.arange(1, len(values) + 1)
+        run = [spot(k + 1, average) for k, average in enumerate(averages)]
+        parts += [drawing.polyline(run, LEARNER, dash=dash)] if len(run) > 1 else []
+        parts += [drawing.dot(*run[-1], LEARNER)]
+        ends.append((run[-1], averages[-1]))
+    heights = drawing.spread([end[1] for end, _ in ends], 24)
+    leaders = [
+        [end, (right + 8, down), (right + 16, down)] for (end, _), down in zip(ends, heights, strict=True)
+    ]
+    parts += [drawing.grid(leaders, FAINT)]
+    for name, (_, average), down in zip(totals, ends, heights, strict=True):
+        parts += [drawing.words(right + 20, down + 7, f"{name} {average:.2f}", LEARNER, "start")]
+    return parts
 
 
 def policy_strip(values: FloatArray, named: Mapping[str, float], best: float) -> Figure:
     """Expected totals of many policies as a histogram, some of them by name, and the best one.
 
-    values: one number a policy; named: label to value; best: the least value there is.
+    Args:
+        values: One number a policy.
+        named: Label to value.
+        best: The least value there is.
+
+    Returns:
+        The picture.
     """
     fig: Figure
     fig, ax = axes(height=3.1)
@@ -180,9 +246,17 @@ _VIEW = shapes.view(28.0, 24.0)
 
 
 def plane_in_cube(total: float) -> FloatArray:
-    """The corners, in order, of {l in [0, 1]^3 : l_1 + l_2 + l_3 = total}: a triangle, a hexagon or a point.
+    """The corners of {l in [0, 1]^3 : l_1 + l_2 + l_3 = total}: a triangle, a hexagon or a point.
 
-    total: in [0, 3]. Returns shape (m, 3).
+    Args:
+        total: In [0, 3].
+
+    Returns:
+        (m, 3) in order around.
+
+    Example:
+        >>> len(plane_in_cube(0.4)), len(plane_in_cube(1.5))
+        (3, 6)
     """
     corners = []
     for axis in range(3):
@@ -228,50 +302,54 @@ def _truth(ax: Any, losses: FloatArray) -> None:
     ax.plot(*(losses @ _VIEW.T), "o", ms=8, color=LOSS, mec=INK, zorder=4)
 
 
-def feedback_picture(world: World, trajectory: Trajectory, loss: FloatArray, *, seen: str) -> Figure:
-    """One trajectory, the numbers that a kind of feedback shows, and the loss vectors that remain possible.
+def meter_reading(total: float) -> str:
+    """The slice of the cube of losses that a total leaves possible, and the range of each loss alone.
 
-    world: gives the names; trajectory: what happened; loss: (H, S, A, S), the table of the night;
-    seen: "the total", "each leg" or "the whole table".
+    Args:
+        total: In [0, 3].
+
+    Returns:
+        SVG.
     """
-    _needs_three_legs(world)
-    losses = trajectory.losses(loss)
-    fig: Figure
-    fig, (ax, cube) = axes(1, 2, height=3.7, width_ratios=(1.25, 1))
-    for h in range(world.mdp.horizon):
-        for s in np.flatnonzero(world.mdp.reachable[h]):
-            for t in range(world.mdp.n_states):
-                ax.plot([h, h + 1], [-s, -t], color=FAINT, lw=1.2, zorder=0)
-                if seen == "the whole table":
-                    mean = loss[h, s, :, t].mean()
-                    ax.plot([h, h + 1], [-s, -t], color=LOSS, lw=4.5 * mean, alpha=0.35, zorder=0)
-    _nodes(ax, world, names=True)
-    _path(ax, trajectory)
-    for h, value in enumerate(losses):
-        y = -(trajectory.states[h] + trajectory.states[h + 1]) / 2
-        label = f"$\\ell_{h + 1}$" if seen == "the total" else f"{value:.1f}"
-        ax.text(
-            h + 0.5,
-            y,
-            label,
-            ha="center",
-            va="center",
-            fontsize=12.5,
-            color=LOSS,
-            weight="bold",
-            zorder=5,
-            bbox={"boxstyle": "round,pad=0.18", "fc": PAPER, "ec": FAINT},
-        )
-    ax.set_title(f"meter: {losses.sum():.1f}", color=LOSS, weight="bold")
-    ax.tick_params(axis="x", labelsize=10)
-    _cube(cube)
-    if seen == "the total":
-        _fill(cube, plane_in_cube(losses.sum()))
-        cube.set_title("possible: a whole slice", fontsize=11)
+    corners = plane_in_cube(total)
+    parts = [*_drawn_cube(), drawing.words(20, 30, f"L = {total:.1f}", LOSS, "start", size=26, weight=700)]
+    flat = _on_page(corners)
+    if len(corners) > 1:
+        parts += [drawing.polygon(flat, REGION, opacity=0.5, edge=REGION, width=3)]
     else:
-        _truth(cube, losses)
-        cube.set_title("possible: one point", fontsize=11)
-    return fig
+        parts += [drawing.dot(flat[0, 0], flat[0, 1], REGION, radius=8)]
+    parts += [drawing.words(504, 66, "each loss alone")]
+    low, high = float(corners.min()), float(corners.max())
+    for leg in range(3):
+        down = 122 + 66 * leg
+        parts += [drawing.words(398, down + 7, f"ℓ{'₁₂₃'[leg]}", anchor="end")]
+        parts += [drawing.polyline([(414, down), (594, down)], FAINT, width=3)]
+        ends = [(414 + 180 * low - 3, down), (414 + 180 * high + 3, down)]
+        parts += [drawing.polyline(ends, REGION, width=16)]
+        parts += [drawing.words(504, down + 34, f"{low:.1f} to {high:.1f}" if high > low else f"{low:.1f}")]
+    return drawing.document(parts, 330)
+
+
+_FOOT, _UNIT = (180.0, 196.0), 150.0  # where the cube's corner 0 is on the page, and the length of an edge
+
+
+def _on_page(points: FloatArray) -> FloatArray:
+    """Points of space as units from the left and from the top."""
+    return np.asarray(_FOOT) + _UNIT * (points @ _VIEW.T) * (1, -1)
+
+
+def _drawn_cube() -> list[str]:
+    """The edges of the cube, those behind dotted, and the names of its three directions."""
+    ends = np.array(list(np.ndindex(2, 2, 2)), dtype=np.float64)
+    edges = [(p, q) for p, q in combinations(ends, 2) if np.abs(p - q).sum() == 1]
+    seen = [_on_page(np.array([p, q])) for p, q in edges if p.any() and q.any()]
+    hidden = [_on_page(np.array([p, q])) for p, q in edges if not (p.any() and q.any())]
+    parts = [drawing.grid(seen, BASELINE, width=2)]
+    parts += [drawing.polyline(edge, BASELINE, width=1.5, dash="2 5") for edge in hidden]
+    for axis, (dx, dy) in enumerate(((-20, 16), (18, 12), (0, -14))):
+        x, y = _on_page(np.eye(3)[axis])
+        parts.append(drawing.words(x + dx, y + dy, f"ℓ{'₁₂₃'[axis]}", size=24))
+    return parts
 
 
 def _needs_three_legs(world: World) -> None:
@@ -354,25 +432,18 @@ def consistent_picture(
 
 
 def regret_curves(curves: Mapping[str, tuple[FloatArray, str]]) -> Figure:
-    """Regret over nights, curves named at their right ends: label to (values, color)."""
+    """Regret over nights, curves named at their right ends.
+
+    Args:
+        curves: Label to values and color.
+
+    Returns:
+        The picture.
+    """
     fig: Figure
     fig, ax = axes(height=3.0)
     _curves(ax, curves)
     ax.set(ylabel="regret")
-    return fig
-
-
-def two_standards(played: Mapping[str, tuple[History, str]]) -> Figure:
-    """What learners pay more than a standard: nothing at all (left) and the best fixed policy (right).
-
-    played: label to (history, color). The best policy of each night is supposed to pay nothing.
-    """
-    fig: Figure
-    fig, (left, right) = axes(1, 2, height=3.2)
-    _curves(left, {name: (np.cumsum(run.expected_loss), color) for name, (run, color) in played.items()})
-    _curves(right, {name: (run.regret(), color) for name, (run, color) in played.items()})
-    left.set_title("behind the best\nof each night")
-    right.set_title("behind the best\nfixed policy: regret")
     return fig
 
 
@@ -395,7 +466,12 @@ def _curves(ax: Any, curves: Mapping[str, tuple[FloatArray, str]]) -> None:
 def hindsight_fan(shares: FloatArray, lines: FloatArray) -> Figure:
     """Policies as lines over the share of rainy nights, their lower envelope, and its chord.
 
-    shares: (m,) from 0 to 1; lines: (number of policies, m), the expected total per night.
+    Args:
+        shares: (m,) from 0 to 1.
+        lines: (number of policies, m) the expected total per night.
+
+    Returns:
+        The picture.
     """
     fig: Figure
     fig, ax = axes(height=3.3)

@@ -7,7 +7,6 @@ A band is one cell (h, s, a, s') of an occupancy measure, as wide as its mass. B
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from matplotlib.figure import Figure
 from scipy.spatial import ConvexHull
 
 from aggbandit._arrays import FloatArray, IntArray
-from aggbandit.figures import shapes
+from aggbandit.figures import drawing, shapes
 from aggbandit.figures.style import (
     BASELINE,
     BEST,
@@ -56,7 +55,7 @@ def flow(
     horizon, n_states, n_actions, _ = world.mdp.shape
     mass = np.vstack([x.sum(axis=(2, 3)), x[-1].sum(axis=(0, 1))])
     middle = _TOP + _GAP * np.arange(n_states)
-    parts = [_words(_LEFT - _HALF, 24, title, LOSS, "start", weight=700), *_key(world)]
+    parts = [drawing.words(_LEFT - _HALF, 24, title, LOSS, "start", weight=700), *_key(world)]
     for h in range(horizon):
         # What leaves a place is stacked by action, what arrives is stacked by where it came from.
         leaving, arriving = middle - _MASS * mass[h] / 2, middle - _MASS * mass[h + 1] / 2
@@ -71,24 +70,24 @@ def flow(
             along, tall = _LEFT + _STEP * h, _MASS * float(mass[h, s])
             high = float(middle[s]) - tall / 2
             parts.append(
-                f'<rect x="{along - _HALF}" y="{_number(high)}" width="{2 * _HALF}" '
-                f'height="{_number(tall)}" fill="currentColor"/>'
+                f'<rect x="{along - _HALF}" y="{drawing.number(high)}" width="{2 * _HALF}" '
+                f'height="{drawing.number(tall)}" fill="currentColor"/>'
             )
-            parts.append(_words(along, high - 5, _hundredths(float(mass[h, s])), size=16))
+            parts.append(drawing.words(along, high - 5, _hundredths(float(mass[h, s])), size=16))
     for (h, s), letter in (dials or {}).items():
         along = _LEFT + _STEP * h
         parts.append(
             f'<circle cx="{along}" cy="{middle[s]}" r="14" stroke="currentColor" stroke-width="2" '
-            'style="fill:var(--ab-card,#fff)"/>'
+            f'fill="{PAPER}"/>'
         )
-        parts.append(_words(along, middle[s] + 6, letter, weight=700))
+        parts.append(drawing.words(along, middle[s] + 6, letter, weight=700))
     for s, name in enumerate(world.state_names):
         words = name.split(" ")
         for i, word in enumerate(words):
             below = middle[s] + 6 + 20 * (i - (len(words) - 1) / 2)
-            parts.append(_words(_LEFT - 26, below, word, anchor="end"))
+            parts.append(drawing.words(_LEFT - 26, below, word, anchor="end"))
     for h in range(horizon):
-        parts.append(_words(_LEFT + _STEP * (h + 0.5), _HEIGHT - 8, f"leg {h + 1}"))
+        parts.append(drawing.words(_LEFT + _STEP * (h + 0.5), _HEIGHT - 8, f"leg {h + 1}"))
     return _svg(parts)
 
 
@@ -129,18 +128,14 @@ def dials(
 
 
 def _svg(parts: Sequence[str]) -> str:
-    return (
-        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" xmlns="http://www.w3.org/2000/svg" '
-        'style="display:block;width:100%;max-width:640px;margin:0 auto;color:var(--ab-ink,#222);'
-        'font-family:var(--ab-sans,sans-serif)">' + "".join(parts) + "</svg>"
-    )
+    return drawing.document(parts, _HEIGHT)
 
 
 def _band(h: int, start: float, end: float, width: float, *, pale: bool) -> str:
     """A band from step h to h + 1 whose upper edge runs from height `start` to `end`."""
     left, right = _LEFT + _STEP * h + _HALF, _LEFT + _STEP * (h + 1) - _HALF
     bend = (left + right) // 2
-    a, b, c, d = (_number(v) for v in (start, end, end + width, start + width))
+    a, b, c, d = (drawing.number(v) for v in (start, end, end + width, start + width))
     path = f"M{left} {a}C{bend} {a} {bend} {b} {right} {b}V{c}C{bend} {c} {bend} {d} {left} {d}Z"
     return f'<path d="{path}" {_look(pale=pale)}/>'
 
@@ -157,34 +152,13 @@ def _key(world: World) -> list[str]:
     for a, name in enumerate(world.action_names):
         along = _WIDTH - 118 * (world.mdp.n_actions - a)
         parts.append(f'<rect x="{along}" y="12" width="32" height="13" {_look(pale=a > 0)}/>')
-        parts.append(_words(along + 40, 24, f"“{name}”", anchor="start"))
+        parts.append(drawing.words(along + 40, 24, f"“{name}”", anchor="start"))
     return parts
-
-
-def _words(
-    along: float,
-    down: float,
-    text: str,
-    color: str = "currentColor",
-    anchor: str = "middle",
-    *,
-    size: int = 18,
-    weight: int = 400,
-) -> str:
-    return (
-        f'<text x="{_number(along)}" y="{_number(down)}" fill="{color}" text-anchor="{anchor}" '
-        f'font-size="{size}" font-weight="{weight}">{escape(text)}</text>'
-    )
 
 
 def _hundredths(value: float) -> str:
     """Two decimals, ties upwards as in `_number`."""
     return f"{value + 1e-9:.2f}"
-
-
-def _number(value: float) -> str:
-    """One decimal, ties always upwards, so that rounding errors do not show."""
-    return f"{np.floor(10 * value + 0.5 + 1e-6) / 10:g}"
 
 
 # The shadow of the polytope
@@ -232,9 +206,9 @@ def shadow(
         f'<path d="M{tail}L{head}" stroke="{LOSS}" stroke-width="4"/>',
         _arrow_head(head, direction),
         f'<circle cx="{x}" cy="{y}" r="9" fill="{BEST}" stroke="#fff" stroke-width="2"/>',
-        _words(_PLANE_LEFT + 4, 22, f"θ = {angle:.0f}°", LOSS, "start", weight=700),
+        drawing.words(_PLANE_LEFT + 4, 22, f"θ = {angle:.0f}°", LOSS, "start", weight=700),
         *_decisions(world, actions),
-        _words(
+        drawing.words(
             520, 22, f"{names[0]} {_hundredths(best[0])}, {names[1]} {_hundredths(best[1])}", BEST, weight=700
         ),
     ]
@@ -286,24 +260,24 @@ def _points(points: FloatArray) -> list[str]:
     """Points of the plane of expected totals as SVG coordinates."""
     along = _PLANE_LEFT + _UNIT * (points[:, 0] - _LOW)
     down = _PLANE_FOOT - _UNIT * (points[:, 1] - _LOW)
-    return [f"{_number(a)} {_number(d)}" for a, d in zip(along, down, strict=True)]
+    return [f"{drawing.number(a)} {drawing.number(d)}" for a, d in zip(along, down, strict=True)]
 
 
 def _axes(names: tuple[str, str]) -> list[str]:
     right = _PLANE_LEFT + _UNIT * _WIDE
     parts = [
-        f'<path d="M{_PLANE_LEFT} {_PLANE_TOP}V{_PLANE_FOOT}H{_number(right)}" fill="none" '
+        f'<path d="M{_PLANE_LEFT} {_PLANE_TOP}V{_PLANE_FOOT}H{drawing.number(right)}" fill="none" '
         'stroke="currentColor" stroke-opacity=".6"/>',
-        _words((_PLANE_LEFT + right) / 2, _HEIGHT - 8, f"expected total, {names[0]}", size=17),
+        drawing.words((_PLANE_LEFT + right) / 2, _HEIGHT - 8, f"expected total, {names[0]}", size=17),
         f'<g transform="translate(16 {(_PLANE_TOP + _PLANE_FOOT) / 2:g}) rotate(-90)">'
-        + _words(0, 0, f"expected total, {names[1]}", size=17)
+        + drawing.words(0, 0, f"expected total, {names[1]}", size=17)
         + "</g>",
     ]
     for tick in (1.0, 1.5, 2.0, 2.5):
         along, down = (float(v) for v in _points(np.array([[tick, tick]]))[0].split())
-        parts.append(_words(_PLANE_LEFT - 8, down + 5, f"{tick:g}", anchor="end", size=15))
+        parts.append(drawing.words(_PLANE_LEFT - 8, down + 5, f"{tick:g}", anchor="end", size=15))
         if tick < _LOW + _WIDE:
-            parts.append(_words(along, _PLANE_FOOT + 20, f"{tick:g}", size=15))
+            parts.append(drawing.words(along, _PLANE_FOOT + 20, f"{tick:g}", size=15))
     return parts
 
 
@@ -312,7 +286,7 @@ def _arrow_head(head: str, direction: FloatArray) -> str:
     tip = np.array([float(v) for v in head.split()])
     ahead = 18 * direction * (1, -1)
     side = 9 * direction[::-1]
-    triangle = "L".join(f"{_number(a)} {_number(d)}" for a, d in (tip + ahead, tip + side, tip - side))
+    triangle = "L".join(f"{drawing.number(a)} {drawing.number(d)}" for a, d in (tip + ahead, tip + side, tip - side))
     return f'<path d="M{triangle}Z" fill="{LOSS}"/>'
 
 
@@ -329,7 +303,7 @@ def _decisions(world: World, actions: IntArray) -> list[str]:
             f'stroke-width="2" fill="{BEST if later else "none"}"/>'
         )
         parts.append(
-            _words(
+            drawing.words(
                 along + size / 2,
                 down + size / 2 + 6,
                 world.action_names[actions[h, s]],
@@ -341,10 +315,10 @@ def _decisions(world: World, actions: IntArray) -> list[str]:
         words = name.split(" ")
         for i, word in enumerate(words):
             below = top + pitch * s + size / 2 + 6 + 19 * (i - (len(words) - 1) / 2)
-            parts.append(_words(left - 8, below, word, anchor="end", size=16))
+            parts.append(drawing.words(left - 8, below, word, anchor="end", size=16))
     for h in range(horizon):
         parts.append(
-            _words(left + pitch * h + size / 2, top + pitch * n_states + 16, f"leg {h + 1}", size=16)
+            drawing.words(left + pitch * h + size / 2, top + pitch * n_states + 16, f"leg {h + 1}", size=16)
         )
     return parts
 

@@ -6,8 +6,10 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 
 import aggbandit as ab
+from aggbandit.figures import style
 from aggbandit.figures.chapters import ch02
 
 WORLD = ab.night_driver()
@@ -101,19 +103,27 @@ def test_the_loss_passes_seven_corners_from_dry_to_rain_and_changes_one_decision
     assert all((a != b).sum() == 1 for a, b in pairwise(seen))
 
 
-def test_pictures_of_mixing_and_of_the_lake_draw_what_they_are_given():
+def test_the_picture_of_mixing_names_its_ends():
     corners = np.random.default_rng(0).random((9, 2)) + 1
     line = np.linspace(corners[0], corners[1], 5)
     figure = ch02.mixing(corners, line, line, ("one", "two"))
     assert {"one", "two"} <= {text.get_text() for text in figure.axes[0].texts}
 
-    grid = ("SF", "HG")
-    figure = ch02.lake(
-        grid,
-        {"left": np.array([1.0, 0.0, 0.2, 0.4])},
-        {"left": ["a", "b", "c", "d"]},
-        arrows={"left": np.array([0, 1, 2, 3])},
-        title="after 3 steps",
+
+def test_the_lake_shows_its_numbers_and_gets_stronger_with_them():
+    drawing = ElementTree.fromstring(
+        ch02.lake(
+            ("SF", "HG"),
+            {"left": np.array([1.0, 0.0, 0.2, 0.4])},
+            {"left": ["a", "b", "c", "d\ne"]},
+            arrows={"left": np.array([0, 1, 2, 3])},
+            title="after 3 steps",
+        )
     )
-    words = {text.get_text() for text in figure.axes[0].texts}
-    assert words == {"a", "b", "c", "d", "S", "H", "G", "←", "↓"}  # no arrow where the walk is over
+    words = {text.text for text in drawing.iter(f"{SVG}text")}
+    # No arrow where the walk is over.
+    assert words == {"a", "b", "c", "d", "e", "S", "H", "G", "←", "↓", "left", "after 3 steps"}
+    ramp = [style.css(to_hex(color).upper()) for color in style.MASS_CMAP.colors]
+    squares = [box.get("fill") for box in drawing.iter(f"{SVG}rect") if box.get("fill") != "none"]
+    start, empty, hole, goal = map(ramp.index, squares)
+    assert empty == 0 < hole < goal < start == len(ramp) - 1

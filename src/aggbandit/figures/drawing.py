@@ -143,6 +143,37 @@ def polygon(
     )
 
 
+def box(
+    along: float,
+    down: float,
+    width: float,
+    height: float,
+    fill: str,
+    *,
+    edge: str = "none",
+    line: float = 2,
+) -> str:
+    """A rectangle.
+
+    Args:
+        along: Its left side.
+        down: Its upper side.
+        width: From left to right.
+        height: From top to bottom.
+        fill: Color inside, or `none`.
+        edge: Color of the edge, or `none`.
+        line: Width of the edge.
+
+    Returns:
+        SVG.
+    """
+    drawn = "" if edge == "none" else f' stroke="{edge}" stroke-width="{number(line)}"'
+    return (
+        f'<rect x="{number(along)}" y="{number(down)}" width="{number(width)}" height="{number(height)}" '
+        f'fill="{fill}"{drawn}/>'
+    )
+
+
 def dot(along: float, down: float, color: str, *, radius: float = 5) -> str:
     """A filled circle.
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from matplotlib.colors import PowerNorm
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from scipy.spatial import ConvexHull
 
@@ -38,7 +38,7 @@ __all__ = ["dials", "direction", "flow", "lake", "mixing", "shadow"]
 # The flow: an SVG string, which stays sharp and takes the theme's colors
 
 _WIDTH, _HEIGHT = 640, 392
-_LEFT, _STEP = 112, 166  # where the first bar stands, and the distance between bars
+_LEFT, _STEP = 122, 162  # where the first bar stands, and the distance between bars
 _TOP, _GAP, _MASS = 104, 110, 96  # the middle of the first place, from place to place, the height of mass one
 _HALF = 8  # half the width of the bar that stands for a place
 
@@ -48,9 +48,14 @@ def flow(
 ) -> str:
     """An occupancy measure as a flow from left to right: every cell a band as wide as its mass.
 
-    world: for names and shape, with three places and three steps; x: (H, S, A, S); title: what it pays
-    dials: letters to write on some places (h, s), the steps counted from zero
-    Returns an SVG string.
+    Args:
+        world: For names and shape, with three places and three steps.
+        x: (H, S, A, S) an occupancy measure.
+        title: What it pays.
+        dials: Letters to write on some places (h, s), the steps counted from zero.
+
+    Returns:
+        SVG.
     """
     horizon, n_states, n_actions, _ = world.mdp.shape
     mass = np.vstack([x.sum(axis=(2, 3)), x[-1].sum(axis=(0, 1))])
@@ -73,7 +78,7 @@ def flow(
                 f'<rect x="{along - _HALF}" y="{drawing.number(high)}" width="{2 * _HALF}" '
                 f'height="{drawing.number(tall)}" fill="currentColor"/>'
             )
-            parts.append(drawing.words(along, high - 5, _hundredths(float(mass[h, s])), size=16))
+            parts.append(drawing.words(along, high - 5, _hundredths(float(mass[h, s])), size=20))
     for (h, s), letter in (dials or {}).items():
         along = _LEFT + _STEP * h
         parts.append(
@@ -88,7 +93,7 @@ def flow(
             parts.append(drawing.words(_LEFT - 26, below, word, anchor="end"))
     for h in range(horizon):
         parts.append(drawing.words(_LEFT + _STEP * (h + 0.5), _HEIGHT - 8, f"leg {h + 1}"))
-    return _svg(parts)
+    return drawing.document(parts, _HEIGHT)
 
 
 def dials(
@@ -127,10 +132,6 @@ def dials(
     }
 
 
-def _svg(parts: Sequence[str]) -> str:
-    return drawing.document(parts, _HEIGHT)
-
-
 def _band(h: int, start: float, end: float, width: float, *, pale: bool) -> str:
     """A band from step h to h + 1 whose upper edge runs from height `start` to `end`."""
     left, right = _LEFT + _STEP * h + _HALF, _LEFT + _STEP * (h + 1) - _HALF
@@ -150,14 +151,14 @@ def _key(world: World) -> list[str]:
     """The actions and their looks, at the upper right."""
     parts = []
     for a, name in enumerate(world.action_names):
-        along = _WIDTH - 118 * (world.mdp.n_actions - a)
+        along = _WIDTH - 124 * (world.mdp.n_actions - a)
         parts.append(f'<rect x="{along}" y="12" width="32" height="13" {_look(pale=a > 0)}/>')
         parts.append(drawing.words(along + 40, 24, f"“{name}”", anchor="start"))
     return parts
 
 
 def _hundredths(value: float) -> str:
-    """Two decimals, ties upwards as in `_number`."""
+    """Two decimals, ties upwards as in `drawing.number`."""
     return f"{value + 1e-9:.2f}"
 
 
@@ -205,14 +206,14 @@ def shadow(
         f'<path d="M{line}" stroke="{LOSS}" stroke-width="2.4" stroke-dasharray="9 6"/></svg>',
         f'<path d="M{tail}L{head}" stroke="{LOSS}" stroke-width="4"/>',
         _arrow_head(head, direction),
-        f'<circle cx="{x}" cy="{y}" r="9" fill="{BEST}" stroke="#fff" stroke-width="2"/>',
+        f'<circle cx="{x}" cy="{y}" r="9" fill="{BEST}" stroke="{PAPER}" stroke-width="2"/>',
         drawing.words(_PLANE_LEFT + 4, 22, f"θ = {angle:.0f}°", LOSS, "start", weight=700),
         *_decisions(world, actions),
         drawing.words(
             520, 22, f"{names[0]} {_hundredths(best[0])}, {names[1]} {_hundredths(best[1])}", BEST, weight=700
         ),
     ]
-    return _svg(parts)
+    return drawing.document(parts, _HEIGHT)
 
 
 def direction(
@@ -286,7 +287,8 @@ def _arrow_head(head: str, direction: FloatArray) -> str:
     tip = np.array([float(v) for v in head.split()])
     ahead = 18 * direction * (1, -1)
     side = 9 * direction[::-1]
-    triangle = "L".join(f"{drawing.number(a)} {drawing.number(d)}" for a, d in (tip + ahead, tip + side, tip - side))
+    corners = (tip + ahead, tip + side, tip - side)
+    triangle = "L".join(f"{drawing.number(a)} {drawing.number(d)}" for a, d in corners)
     return f'<path d="M{triangle}Z" fill="{LOSS}"/>'
 
 
@@ -307,7 +309,7 @@ def _decisions(world: World, actions: IntArray) -> list[str]:
                 along + size / 2,
                 down + size / 2 + 6,
                 world.action_names[actions[h, s]],
-                "#fff" if later else "currentColor",
+                PAPER if later else "currentColor",
                 weight=700 if later else 400,
             )
         )
@@ -344,9 +346,15 @@ def mixing(
 ) -> Figure:
     """Two ways from one policy to another: through the occupancy measures and through the policies.
 
-    corners: (M, 2), what each deterministic policy pays
-    chord, curve: (m, 2), what the mixtures pay, from the first policy to the second, the halves in the middle
-    ends: the names of the two policies; names: of the two tables
+    Args:
+        corners: (M, 2) what each deterministic policy pays.
+        chord: (m, 2) what averages of the occupancy measures pay, from the first policy to the second.
+        curve: (m, 2) the same for averages of the policies.
+        ends: The names of the two policies.
+        names: The names of the two tables.
+
+    Returns:
+        The picture.
     """
     fig: Figure
     fig, ax = axes(height=4.0)
@@ -386,6 +394,7 @@ def mixing(
 # The frozen lake
 
 _ARROWS = ("←", "↓", "→", "↑")
+_SQUARE, _PANEL = 74, 334  # a square's side, and from one panel to the next
 
 
 def lake(
@@ -396,39 +405,48 @@ def lake(
     top: float = 1.0,
     arrows: Mapping[str, IntArray] | None = None,
     title: str = "",
-) -> Figure:
+) -> str:
     """A frozen lake, one square a state, for several policies side by side.
 
-    grid: the rows of the map in the letters S, F, H, G
-    shades: a policy's name to one number a state, (S,), between 0 (white) and top (dark)
-    labels: the policy's name to what is written in each square
-    arrows: a policy's name to its action in each state, (S,), as 0..3 for left, down, right, up
-    title: over everything
+    Args:
+        grid: The rows of the map in the letters S, F, H, G.
+        shades: A policy's name to (S,) numbers between 0 (paper) and `top`.
+        labels: The policy's name to what is written in each square.
+        top: The number that gets the strongest shade.
+        arrows: A policy's name to (S,) actions, as 0..3 for left, down, right, up.
+        title: Over everything.
+
+    Returns:
+        SVG.
     """
-    columns = len(grid[0])
-    norm = PowerNorm(0.5, 0, top)
-    fig: Figure
-    fig, axs = axes(1, len(shades), height=3.75 if title else 3.4)
-    for ax, (name, values) in zip(np.ravel(axs), shades.items(), strict=True):
-        ax.imshow(np.reshape(values, (len(grid), columns)), cmap=MASS_CMAP, norm=norm)
+    head = 66 if title else 30
+    parts = [drawing.words(8, 24, title, anchor="start", weight=700)] if title else []
+    for panel, (name, values) in enumerate(shades.items()):
+        left = 4 + _PANEL * panel
+        parts += [drawing.words(left + 4, head - 9, name, anchor="start")]
+        actions = (arrows or {}).get(name)
+        holes = []
         for s, letter in enumerate("".join(grid)):
-            row, column = divmod(s, columns)
-            dark = norm(values[s]) > 0.55
-            ink, red = (PAPER, PAPER) if dark else (INK, WALL)
-            ax.text(column, row + 0.1, labels[name][s], ha="center", va="center", color=ink, fontsize=11)
+            row, column = divmod(s, len(grid[0]))
+            along, down = left + _SQUARE * column, head + _SQUARE * row
+            share = min(float(values[s]) / top, 1.0)
+            step = int(MASS_CMAP.N * min(np.sqrt(share), 1 - 1e-9))  # a root, so that small numbers show
+            parts += [drawing.box(along, down, _SQUARE, _SQUARE, _shade(step), edge=FAINT, line=1)]
+            # The shades turn around on a dark page, and so do ink and paper.
+            ink = PAPER if step > MASS_CMAP.N // 2 else INK
+            lines = labels[name][s].split("\n")
+            for i, line in enumerate(lines):
+                height = down + _SQUARE / 2 + 14 + 21 * (i - (len(lines) - 1) / 2)
+                parts += [drawing.words(along + _SQUARE / 2, height, line, ink)] if line else []
             if letter != "F":
-                ax.text(column - 0.4, row - 0.3, letter, ha="left", va="center", color=red, weight="bold")
+                parts += [drawing.words(along + 8, down + 20, letter, ink, "start", size=18, weight=700)]
             if letter == "H":
-                edge = 0.47 * np.array([[-1, 1, 1, -1, -1], [-1, -1, 1, 1, -1]])
-                ax.plot(column + edge[0], row + edge[1], color=WALL, lw=1.6)
-            if arrows and name in arrows and letter in "SF":
-                arrow = _ARROWS[arrows[name][s]]
-                ax.text(column + 0.3, row - 0.28, arrow, ha="center", va="center", color=ink, fontsize=13)
-        ax.set_xticks(np.arange(columns + 1) - 0.5, labels=[])
-        ax.set_yticks(np.arange(len(grid) + 1) - 0.5, labels=[])
-        ax.grid(color=FAINT)
-        ax.tick_params(length=0)
-        ax.set_title(name, fontsize=11.5)
-    if title:
-        fig.suptitle(title, fontsize=12.5, weight="bold", x=0.02, ha="left")
-    return fig
+                holes.append(drawing.box(along + 2, down + 2, _SQUARE - 4, _SQUARE - 4, "none", edge=WALL))
+            if actions is not None and letter in "SF":
+                parts += [drawing.words(along + _SQUARE - 14, down + 22, _ARROWS[actions[s]], ink)]
+        parts += holes
+    return drawing.document(parts, head + _SQUARE * len(grid) + 4)
+
+
+def _shade(step: int) -> str:
+    return to_hex(MASS_CMAP(step)).upper()

@@ -47,6 +47,7 @@ def test_it_shows_the_drawing_over_its_caption_and_a_still_behind():
     assert bundle["text/plain"] == repr(figure) == "Draggable: Turn the arrow to $\\theta$."
     assert bundle["application/vnd.jupyter.widget-view+json"]["model_id"] == figure.widget.model_id
     assert 'aria-label="An arrow."' in drawing.still
+    assert re.search(r'class="ab-drag-still" style="--wide: \d+px; --narrow: \d+px"', drawing.still)
 
 
 def test_the_saved_state_holds_all_that_a_page_without_kernel_needs():
@@ -125,6 +126,9 @@ def test_other_imports_and_modules_that_are_no_figure_are_refused(modules):
         draggable_module.source("other")
     with pytest.raises(ValueError, match="no figure"):
         draggable_module.source("shared")
+    modules(flat="const one = 1;\nexport default one;\n")
+    with pytest.raises(ValueError, match=r"flat\.js does not say its room"):
+        figures.draggable("flat", {}, start={}, still=SVG, **WORDS)
 
 
 def test_the_bytes_of_a_figure_are_the_same_every_time():

@@ -5,6 +5,9 @@ a still picture of its opening state. A whole one, `modules/lever.js`::
 
     import { axes, color, decimals, figure, line, plane } from "./drag.js";
 
+    /** Pixels it takes up, 640 wide and 367 wide (on a phone): a page keeps them free. */
+    export const room = [346, 286];
+
     /** What is compared with Python. */
     export const maths = { cost: (p, [keep, turn]) => (1 - p) * keep + p * turn };
 
@@ -89,6 +92,7 @@ DIGITS = 12
 _MODULES = files("aggbandit.figures") / "modules"
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "\./(\w+)\.js";\n', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:const|function) (\w+)", re.MULTILINE)
+_ROOM = re.compile(r"^export const room = \[(\d+), (\d+)\];$", re.MULTILINE)
 _COMMENT = re.compile(r"^ *(?://[^\n]*|/\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
 
 
@@ -161,9 +165,9 @@ def draggable(
         The figure, which shows itself as the last expression of a cell.
 
     Raises:
-        ValueError: if there is no such module; naming the entry, if `data` or `start` holds what is no
-            finite number, word, list or table; for an empty caption or alternative text; if module and
-            data weigh more than 400 kB.
+        ValueError: if there is no such module, or it does not say its room; naming the entry, if `data` or
+            `start` holds what is no finite number, word, list or table; for an empty caption or alternative
+            text; if module and data weigh more than 400 kB.
         TypeError: if `data` or `start` is no table, or `still` is no picture.
 
     Example:
@@ -180,13 +184,14 @@ def draggable(
     """
     for name, table in (("data", data), ("start", start)):
         check_kind(name, table, Mapping, "a dictionary")
+    frame = render(still, alt)
     drawing = Drawing(
+        still=_roomy(module, frame.html),
         _esm=source(module),
         _css=(_MODULES / "drag.css").read_text(encoding="utf-8"),
         module=module,
         data=_plain("data", data),
         start=_plain("start", start),
-        still=(frame := render(still, alt)).html,
     )
     weight = len(drawing._esm.encode()) + len(json.dumps(drawing.data))
     if weight > MAX_BYTES:
@@ -198,6 +203,16 @@ def draggable(
     ).add_class("ab-explorable")
     picture, metadata = frame.still()
     return Draggable(whole, drawing, picture, metadata, f"Draggable: {plain_caption(caption)}")
+
+
+def _roomy(module: str, still: str) -> str:
+    """The still in a box that is as high as what will be drawn in its place (`css/figures.css`)."""
+    found = _ROOM.search(_read(module))
+    if not found:
+        raise ValueError(
+            f"{module}.js does not say its room: export const room = [height, height on a phone];"
+        )
+    return f'<div class="ab-drag-still" style="--wide: {found[1]}px; --narrow: {found[2]}px">{still}</div>'
 
 
 @cache

@@ -32,6 +32,8 @@ function levelLine([a, b, c, d], level) {
   return Array.from({ length: 61 }, (_, i) => i / 60).map((p) => [p, (level - a - b * p) / (c + d * p)]);
 }
 
+export const room = [432, 733];
+
 export const maths = { flow, cost, coefficients, levelLine };
 
 const EVERY = 0.1; // from level to level

@@ -29,6 +29,8 @@ function reign(corners, edge, corner) {
 
 const value = (corners, edge, theta) => dot(corners[best(corners, edge, theta)], heading(theta));
 
+export const room = [424, 638];
+
 export const maths = { best, reign, value };
 
 const LOW = 0.66; // where the axes begin
@@ -40,7 +42,7 @@ function plan(width) {
   const side = narrow ? width - 60 : Math.round(0.5 * width);
   const box = [50, 12, 50 + side, 12 + side];
   const table = narrow ? [(width - 256) / 2, side + 90] : [width - 246, 66];
-  return { height: narrow ? side + 256 : 392, box, table };
+  return { height: narrow ? side + 256 : 384, box, table };
 }
 
 const view = ({ box }) => plane({ x: [LOW, LOW + SPAN], y: [LOW, LOW + SPAN], box });

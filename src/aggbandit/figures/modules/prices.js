@@ -30,6 +30,8 @@ function pull(prices, choice, wanted, least, most) {
   return prices.map((price, i) => price + share * (goal[i] - price));
 }
 
+export const room = [449, 867];
+
 export const maths = { said, leastOf, pull };
 
 function plan(width) {

@@ -17,6 +17,7 @@ from aggbandit.figures.style import (
     INK,
     LEARNER,
     LOSS,
+    PAPER,
     REGION,
     WALL,
     axes,
@@ -25,9 +26,6 @@ from aggbandit.geometry import LogBarrier, Polytope
 from aggbandit.learners.mirror_descent import MirrorDescentBound
 
 __all__ = ["ledger", "map_subtract_map_back", "one_long_step", "three_units", "two_paths"]
-
-LIGHT = "#CCBBDD"
-"""A light shade of the color of bounds."""
 
 
 def three_units(
@@ -223,8 +221,8 @@ def ledger(bounds: Mapping[str, MirrorDescentBound], regrets: Mapping[str, float
 
     for i, bound in enumerate(bounds.values()):
         whole = bound.first + bound.last
-        ax.barh(-i, bound.first, height=0.5, fc=LIGHT, ec="white")
-        ax.barh(-i, bound.last, left=bound.first, height=0.5, fc=BOUND, ec="white")
+        ax.barh(-i, bound.first, height=0.5, fc=BOUND, alpha=0.35)
+        ax.barh(-i, bound.last, left=bound.first, height=0.5, fc=BOUND)
         name("start", bound.first / 3, i)
         name("movement", bound.first, i, BOUND, below=True)
         if bound.middle:
@@ -232,7 +230,7 @@ def ledger(bounds: Mapping[str, MirrorDescentBound], regrets: Mapping[str, float
             name("credit" if bound.middle < 0 else "charge", whole + bound.middle / 2, i, BOUND, below=True)
         ax.plot([bound.total] * 2, [-i - 0.36, -i + 0.36], color=INK, lw=3, solid_capstyle="butt")
         regret = regrets[list(bounds)[i]]
-        ax.plot(regret, -i, "o", color=LEARNER, ms=9, mec="white", zorder=5)
+        ax.plot(regret, -i, "o", color=LEARNER, ms=9, mec=PAPER, zorder=5)
         if i == 0:
             _beside(ax, "regret", (regret, -i), (9, 0), LEARNER)
             ax.annotate(

@@ -19,6 +19,7 @@ from aggbandit.figures.style import (
     INK,
     LEARNER,
     LOSS,
+    PAPER,
     REGION,
     axes,
 )
@@ -105,7 +106,8 @@ def moved_hands(
         right.set(**{f"{axis}lim": (middle - reach, middle + reach), f"{axis}ticks": []})
     right.set_aspect("equal")
     right.set_title("loss, in local coordinates")
-    right.legend(loc="lower left", fontsize=10.5, handlelength=1)
+    below = {"loc": "upper left", "bbox_to_anchor": (-0.05, 0.02), "ncols": 2}
+    right.legend(**below, fontsize=10.5, handlelength=1)
     return fig
 
 
@@ -161,7 +163,7 @@ def believed_and_true(
             seen[seen > 0],
             "*",
             color=INK,
-            mec="white",
+            mec=PAPER,
             ms=14,
             clip_on=False,
             label="one night, $\\hat z$",

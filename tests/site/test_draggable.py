@@ -32,6 +32,7 @@ LOAD = """async (source) => {
     window.figure = await import(URL.createObjectURL(new Blob([source], {type: "text/javascript"})));
 }"""
 DRAW = """([data, start]) => {
+    window.data = data;
     const state = {data, start};
     const model = {get: (name) => state[name], set() {}, save_changes() {}, on() {}, off() {}};
     figure.default.render({model, el: document.getElementById("here")});
@@ -71,8 +72,8 @@ class Shown:
 
     def maths(self, call: str, points: list[Any]) -> list[Any]:
         """What `maths.call(...point)` gives at each of the points; `data` is the figure's."""
-        ask = "([points, data]) => points.map((point) => { const m = figure.maths; return %s; })"
-        return self.page.evaluate(ask % call, [points, self.figure.drawing.data])
+        ask = "(points) => points.map((point) => { const m = figure.maths; return %s; })"
+        return self.page.evaluate(ask % call, points)
 
 
 def plans() -> np.ndarray:

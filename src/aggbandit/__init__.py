@@ -27,6 +27,7 @@ from aggbandit.learners.increasing_rates import IncreasingRateOMD, scrible
 from aggbandit.learners.leader import FollowTheLeader
 from aggbandit.learners.mirror_descent import mirror_descent
 from aggbandit.learners.optimistic import OptimisticEXP2
+from aggbandit.learners.policy_optimization import PolicyRates, UFunctionLearner
 from aggbandit.learners.protocol import (
     ChecksBeforehand,
     EpisodeLearner,
@@ -80,12 +81,14 @@ __all__ = [
     "OccupancyBarrier",
     "OccupancySet",
     "OptimisticEXP2",
+    "PolicyRates",
     "Polytope",
     "Resumable",
     "RunningMean",
     "StepFeedback",
     "TightConfidence",
     "Trajectory",
+    "UFunctionLearner",
     "VectorLearner",
     "World",
     "check_occupancy",

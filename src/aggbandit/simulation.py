@@ -31,6 +31,7 @@ from aggbandit.feedback import AggregateFeedback, FullFeedback, StepFeedback
 from aggbandit.history import GENERATORS, Checkpoint, EpochRow, History
 from aggbandit.learners.in_use import claimed
 from aggbandit.learners.protocol import ChecksBeforehand, EpisodeLearner, HasEpochs, Resumable
+from aggbandit.learners.reduction import AggregateFeedbackLearner
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.worlds import World
@@ -74,8 +75,8 @@ def simulate(
         losses: of all episodes, tables of the shape of the world.
         rng: the source of all randomness.
         engine: "reference" plays one episode at a time in NumPy; "compiled" plays `AggregateFeedbackLearner`
-            (no subclass, no schedule of one's own) without Python in an episode, and needs Numba; "auto"
-            compiles where that is possible.
+            (no subclass, no schedule of one's own) and `UFunctionLearner` (no bonus) without Python in an
+            episode, and needs Numba; "auto" compiles where that is possible.
         every: keep sums over so many episodes in a row instead of single ones (see `History`).
         progress: show a bar with an estimate of the time left; needs tqdm.
 
@@ -415,15 +416,15 @@ def _runner(job: _Job, engine: str) -> _Run:
         )
     if engine != "reference" and plays(learner):
         if importlib.util.find_spec("numba") is not None:
-            from aggbandit.engine.bridge import CompiledRun
+            from aggbandit.engine.bridge import run_of
 
-            return CompiledRun(learner, job.mdp, job.losses)
+            return run_of(learner, job.mdp, job.losses)
         if engine == "compiled":
             raise ImportError("the compiled engine needs Numba: pip install 'aggbandit[fast]'")
     if engine == "compiled":
         raise ValueError(
             f"the compiled engine cannot play {type(learner).__name__}; it plays Algorithm 3 as it stands, "
-            "at an increasing or a constant rate"
+            "at an increasing or a constant rate, and the U-function learner without bonus"
         )
     return _ReferenceRun(learner, job.mdp, job.losses)
 
@@ -466,7 +467,7 @@ class _Forecast:
     def __init__(self, job: _Job, engine: str, played: int) -> None:
         self.planned = len(job.losses)
         self.begun: tuple[int, float] | None = None
-        self.said = plays(job.learner)
+        self.said = isinstance(job.learner, AggregateFeedbackLearner) and plays(job.learner)
         if self.said:
             known = cost.of_reduction(*job.mdp.shape[:3])
             each = known.seconds_compiled if engine == "compiled" else known.seconds_reference

@@ -840,6 +840,121 @@ def printed_B(n_states: int, n_actions: int, horizon: int, episodes: int, delta:
     )
 
 
+# --- policy optimization, which came later ------------------------------------------------------------------
+
+
+def u_function_eta(n_states: int, n_actions: int, horizon: int, episodes: int) -> float:
+    """The learning rate of `UFunctionLearner` for known dynamics.
+
+    That is::
+
+        min( sqrt( log A / (6 e H² S A K) ), 1/(24 H³) ).
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+
+    Returns:
+        eta; at A = 1, where there is nothing to learn, that of A = 2.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        `u_function_bound`.
+    """
+    for name, value in (("n_states", n_states), ("horizon", horizon), ("episodes", episodes)):
+        _whole(name, value)
+    _whole("n_actions", n_actions)
+    cells = horizon**2 * n_states * n_actions * episodes
+    return min(math.sqrt(math.log(max(n_actions, 2)) / (6 * math.e * cells)), 1 / (24 * horizon**3))
+
+
+def u_function_bound(
+    n_states: int, n_actions: int, horizon: int, episodes: int, eta: float | None = None
+) -> float:
+    """What `UFunctionLearner` with `PolicyRates.theorem` and known dynamics cannot exceed on average.
+
+    That is `H log(A)/eta + 6 e eta H³ S A K`, of order H² sqrt(SAK) with the rate of `u_function_eta`. Proof
+    idea, with gamma = 2 eta H. (1) In each state exponential weights pay
+    `log(A)/eta + eta sum_k sum_a pi (U_hat - B)²`, since `eta (U_hat - B) >= -1`. (2) `(U_hat - B)² <=
+    2 U_hat² + 2 B²`, where `eta 2 E[U_hat²] <= gamma H/(q pi + gamma)` and `2 eta B² <= B/H`, since
+    `B <= 6 H²` and `eta <= 1/(24 H³)`. (3) U_hat is below U on average, by at most
+    `gamma H/(q pi + gamma)`, which costs as much once more. (4) So all costs are below `b + B/H`, and the
+    dilated bonus turns them from states of the comparator into the learner's own: `e sum_k E_q[b_k]`, and
+    `sum_{h,s} q b <= 3 gamma H times H S A`.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+        eta: the rate; `u_function_eta` if None.
+
+    Returns:
+        The bound on the expected regret.
+
+    Raises:
+        ValueError: for values out of range, or a rate above 1/(24 H³).
+
+    Source:
+        The rate H² sqrt(SAK) is that of Lancewicki and Mansour (2025); constants and proof are ours.
+    """
+    rate = u_function_eta(n_states, n_actions, horizon, episodes) if eta is None else eta
+    if not 0 < check_number("eta", rate) <= 1 / (24 * horizon**3) * (1 + 1e-12):
+        raise ValueError(f"eta is {rate}; the bound is proved for rates up to 1/(24 H³)")
+    cells = horizon**3 * n_states * n_actions * episodes
+    return horizon * math.log(n_actions) / rate + 6 * math.e * rate * cells
+
+
+def policy_optimization_eta(n_actions: int, horizon: int, episodes: int) -> float:
+    """The learning rate of `PolicyOptimization`: `sqrt(8 log A / (H² K))`.
+
+    Args:
+        n_actions: A, at least 2.
+        horizon: H.
+        episodes: K.
+
+    Returns:
+        eta.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        `policy_optimization_bound`.
+    """
+    for name, value in (("horizon", horizon), ("episodes", episodes)):
+        _whole(name, value)
+    _choice(n_actions)
+    return math.sqrt(8 * math.log(n_actions) / episodes) / horizon
+
+
+def policy_optimization_bound(n_actions: int, horizon: int, episodes: int) -> float:
+    """What `PolicyOptimization` cannot exceed: `H² sqrt(K log(A) / 2)`.
+
+    In each of the H steps, exponential weights on losses in [0, H] pay `log(A)/eta + eta H² K/8`.
+
+    Args:
+        n_actions: A, at least 2.
+        horizon: H.
+        episodes: K.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Even-Dar, Kakade and Mansour (2009), for finite horizons.
+    """
+    policy_optimization_eta(n_actions, horizon, episodes)
+    return horizon**2 * math.sqrt(episodes * math.log(n_actions) / 2)
+
+
 # --- helpers ------------------------------------------------------------------------------------------------
 
 

@@ -1,5 +1,5 @@
-"""The compiled engine: `kernels` is what Numba compiles, `bridge` what stands between it and a learner, and
-`first_call` what goes with compiling.
+"""The compiled engine: `kernels` and `u_kernels` are what Numba compiles, `bridge` what stands between them
+and a learner, and `first_call` what goes with compiling.
 
 Asking whether the engine plays a learner needs no Numba; the modules do.
 """
@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import TypeGuard
 
+from aggbandit.learners.policy_optimization import UFunctionLearner
 from aggbandit.learners.rates import ConstantRate, IncreasingRate
 from aggbandit.learners.reduction import AggregateFeedbackLearner
+from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics
 
 __all__ = ["plays"]
 
@@ -17,17 +19,18 @@ __all__ = ["plays"]
 SCHEDULES = (IncreasingRate, ConstantRate)
 
 
-def plays(learner: object) -> TypeGuard[AggregateFeedbackLearner]:
+def plays(learner: object) -> TypeGuard[AggregateFeedbackLearner | UFunctionLearner]:
     """Does the compiled engine do what this learner does?
 
-    It plays Algorithm 3 as it stands, and calls back for what happens between epochs, for nothing else: a
-    subclass that changes a method, or a schedule of one's own, is played by the reference.
+    It plays Algorithm 3 as it stands, and calls back for what happens between epochs, for nothing else; and
+    the U-function learner without bonus, its dynamics known or counted. A subclass that changes a method, or
+    a schedule of one's own, is played by the reference.
 
     Args:
         learner: anything.
 
     Returns:
-        Whether it may be handed to `bridge.CompiledRun`.
+        Whether it may be handed to `bridge.run_of`.
 
     Example:
         >>> import numpy as np
@@ -37,4 +40,6 @@ def plays(learner: object) -> TypeGuard[AggregateFeedbackLearner]:
         >>> plays(ab.FixedPolicy(ab.uniform_policy(ab.random_mdp(2, 2, 2, np.random.default_rng(0)))))
         False
     """
+    if type(learner) is UFunctionLearner:
+        return learner.rates.bonus == 0 and type(learner.visits) in (EmpiricalDynamics, KnownDynamics)
     return type(learner) is AggregateFeedbackLearner and type(learner.rates.schedule) in SCHEDULES

@@ -8,19 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggbandit._arrays import FloatArray
-from aggbandit.engine import kernels
+from aggbandit.engine import kernels, u_kernels
 from aggbandit.engine.first_call import call
 from aggbandit.engine.kernels import Rules, Tolerances, World
 from aggbandit.geometry import _newton, occupancy_barrier
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer
 from aggbandit.learners.increasing_rates import OMDState
+from aggbandit.learners.policy_optimization import UFunctionLearner
 from aggbandit.learners.rates import ConstantRate, IncreasingRate
 from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean, Tallies
+from aggbandit.learners.visits import EmpiricalDynamics
 from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP
 
 # Episodes a chunk times entries of x: some tens of milliseconds.
 CHUNK_ENTRIES = 1 << 18
+# Episodes a chunk of the U-function learner times its cells: the same.
+U_CHUNK_CELLS = 1 << 21
 
 T = TypeVar("T", bound=np.generic)
 
@@ -198,3 +202,136 @@ class CompiledRun:
             raise NoMinimizer(f"episode {episode}: {TOO_CLOSE}")
         if status == kernels.NO_MINIMIZER:
             raise NoMinimizer(f"episode {episode}: the mirror step was not found")
+
+
+class UFunctionRun:
+    """Plays a `UFunctionLearner` without bonus by compiled code, and leaves it where the reference would.
+
+    Args:
+        learner: of the world's shape, whose dynamics are known or counted.
+        mdp: the world.
+        losses: of all episodes.
+
+    Raises:
+        ValueError: if the shapes do not fit.
+    """
+
+    name: str = "compiled"
+
+    def __init__(self, learner: UFunctionLearner, mdp: FiniteHorizonMDP, losses: LossSequence) -> None:
+        losses.check_world(mdp)
+        learner.check_run(mdp, len(losses))
+        self.learner = learner
+        self.world = u_kernels.World(
+            of_one_type(losses.tables),
+            of_one_type(losses.schedule),
+            np.einsum("hsat,mhsat->mhsa", mdp.transitions, losses.tables),
+            mdp.initial_state,
+        )
+        self.truth = rows_of(mdp.transitions, np.ones(mdp.shape[:3]))
+        rates = learner.rates
+        counts = isinstance(learner.visits, EmpiricalDynamics)
+        self.settings = u_kernels.Settings(
+            float(rates.eta), float(rates.gamma), float(rates.uniform), rates.running_mean, counts
+        )
+
+    def chunk_end(self, first: int) -> int:
+        """Where to stop after `first`: multiples of a power of two, by the size of the world alone.
+
+        Args:
+            first: the next episode.
+
+        Returns:
+            The episode before which to stop.
+        """
+        size = max(1, U_CHUNK_CELLS // self.learner.theta.size)
+        power = 1 << (size.bit_length() - 1)
+        return (first // power + 1) * power
+
+    def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Play episodes first..last-1 of the losses.
+
+        Args:
+            first: the first episode.
+            last: the one after the last.
+            rng: the source of all randomness.
+
+        Returns:
+            (last - first,) their expected losses, and their total losses.
+        """
+        learner, visits = self.learner, self.learner.visits
+        expected_loss, total_loss = np.empty(last - first), np.empty(last - first)
+        shape = learner.shape
+        if isinstance(visits, EmpiricalDynamics):
+            counted = rows_of(visits.counts.astype(np.float64), visits.counts.sum(axis=-1).astype(np.float64))
+        else:
+            counted = rows_of(np.zeros((*shape[:3], 1)), np.ones(shape[:3]))
+        state = u_kernels.Learner(
+            learner.theta.copy(),
+            learner.policy(rng),
+            np.array([learner.sum_of_totals, float(learner.episode)]),
+        )
+        call(
+            u_kernels.play,
+            self.world,
+            self.truth,
+            counted,
+            state,
+            self.settings,
+            expected_loss,
+            total_loss,
+            np.zeros((3, shape[0]), dtype=np.int64),
+            first,
+            last,
+            rng,
+        )
+        learner.theta = state.theta
+        learner.sum_of_totals = float(state.scalars[u_kernels.SUM_OF_TOTALS])
+        learner.episode += last - first
+        if isinstance(visits, EmpiricalDynamics):
+            counts = np.zeros(shape, dtype=np.int64)
+            # A state may stand twice in a list, once of them behind its end with weight zero.
+            h, s, a, place = np.nonzero(counted.weight)
+            counts[h, s, a, counted.to[h, s, a, place]] = counted.weight[h, s, a, place]
+            visits.restore({"counts": counts})
+        return expected_loss, total_loss
+
+
+def rows_of(weights: FloatArray, total: FloatArray) -> u_kernels.Rows:
+    """Dynamics as lists of the next states that a cell can lead to.
+
+    Args:
+        weights: (H, S, A, S) probabilities or counts.
+        total: (H, S, A) what they are to be divided by.
+
+    Returns:
+        The lists, in ascending order; behind their end stand the other states, with weight zero.
+    """
+    to = np.argsort(weights == 0, axis=-1, kind="stable").astype(np.int32)
+    return u_kernels.Rows(
+        (weights > 0).sum(axis=-1, dtype=np.int32),
+        to,
+        np.ascontiguousarray(np.take_along_axis(weights, to.astype(np.int64), axis=-1)),
+        np.ascontiguousarray(total, dtype=np.float64),
+    )
+
+
+def run_of(
+    learner: AggregateFeedbackLearner | UFunctionLearner, mdp: FiniteHorizonMDP, losses: LossSequence
+) -> CompiledRun | UFunctionRun:
+    """The compiled run of a learner that the engine plays.
+
+    Args:
+        learner: one that `aggbandit.engine.plays`.
+        mdp: the world.
+        losses: of all episodes.
+
+    Returns:
+        The run.
+
+    Raises:
+        ValueError: if the shapes do not fit.
+    """
+    if isinstance(learner, UFunctionLearner):
+        return UFunctionRun(learner, mdp, losses)
+    return CompiledRun(learner, mdp, losses)

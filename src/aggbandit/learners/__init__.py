@@ -9,13 +9,30 @@ from aggbandit.learners.increasing_rates import OMDState
 from aggbandit.learners.leader import losses_against_the_leader
 from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
+from aggbandit.learners.policy_optimization import (
+    PolicyOptimization,
+    dilated_bonus,
+    q_function,
+    u_estimate,
+    u_function,
+)
+from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics, PlausibleDynamics, Visits
 
 __all__ = [
+    "EmpiricalDynamics",
+    "KnownDynamics",
     "LearnerInUse",
     "MirrorDescentBound",
     "MirrorDescentRun",
     "OMDState",
     "OptimalDesign",
+    "PlausibleDynamics",
+    "PolicyOptimization",
+    "Visits",
+    "dilated_bonus",
     "g_optimal_design",
     "losses_against_the_leader",
+    "q_function",
+    "u_estimate",
+    "u_function",
 ]

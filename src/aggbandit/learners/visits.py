@@ -1,0 +1,421 @@
+"""How likely a policy is to meet a state: what a policy optimizer divides by, by what it knows of the world.
+
+Three kinds of knowledge, one protocol (`Visits`):
+
+- `KnownDynamics`: the dynamics are given, and the chance is exact;
+- `EmpiricalDynamics`: transitions are counted, and the counts are taken for the truth;
+- `PlausibleDynamics`: transitions are counted, and the chance is bracketed over all dynamics in the L1 balls.
+
+Outside the paper: its Algorithm 3 moves over occupancy measures and never asks for these chances.
+
+Source:
+    Upper occupancy bounds: Jin, Jin, Luo, Sra and Yu (2020), who have Bernstein intervals where this module
+    has the package's L1 balls.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggbandit._arrays import (
+    FloatArray,
+    IntArray,
+    check_kind,
+    check_nonnegative,
+    check_positive_int,
+    check_shape,
+    check_state,
+    integer_array,
+)
+from aggbandit.learners.confidence import Confidence, empirical_dynamics
+from aggbandit.learners.epochs import epoch_over
+from aggbandit.mdp import FiniteHorizonMDP, Trajectory
+
+__all__ = ["Bracket", "EmpiricalDynamics", "KnownDynamics", "PlausibleDynamics", "Visits", "largest_mean"]
+
+
+class Bracket(NamedTuple):
+    """Chances of meeting a state, from below and from above.
+
+    Attributes:
+        lower: (H, S) no plausible dynamics give less.
+        upper: (H, S) none give more.
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+
+
+class Visits(Protocol):
+    """What is known of the dynamics."""
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """(H, S, A, S)."""
+        ...
+
+    @property
+    def initial_state(self) -> int:
+        """s_1."""
+        ...
+
+    def bracket(self, policy: FloatArray) -> Bracket:
+        """How likely the states are to be met.
+
+        Args:
+            policy: (H, S, A) the policy.
+
+        Returns:
+            The bracket of `q_h(s) = Pr[s_h = s]`.
+        """
+        ...
+
+    def largest(self, h: int, value: FloatArray) -> FloatArray:
+        """The largest plausible mean of a value of the next state.
+
+        Args:
+            h: the step, from 0.
+            value: (S,) by next state.
+
+        Returns:
+            (S, A) `max_P sum_s' P(s'|s,a,h) value(s')`.
+        """
+        ...
+
+    def observe(self, trajectory: Trajectory) -> None:
+        """Count a trajectory, where there is something to learn from it.
+
+        Args:
+            trajectory: of the episode.
+        """
+        ...
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """What has been counted: arrays by name, copies."""
+        ...
+
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Go back to what `snapshot` returned.
+
+        Args:
+            snapshot: of the same kind of knowledge.
+
+        Raises:
+            ValueError: before anything changes, if it cannot be that.
+        """
+        ...
+
+
+def occupancy_of_states(transitions: FloatArray, policy: FloatArray, initial_state: int) -> FloatArray:
+    """`q_h(s) = Pr[s_h = s]`, forwards; rows of zeros lose what reaches them.
+
+    Args:
+        transitions: (H, S, A, S) the rows, each summing to one or to zero.
+        policy: (H, S, A) the policy.
+        initial_state: s_1.
+
+    Returns:
+        (H, S) the chances.
+    """
+    horizon, n_states = policy.shape[:2]
+    q = np.zeros((horizon, n_states))
+    q[0, initial_state] = 1.0
+    for h in range(horizon - 1):
+        met = np.flatnonzero(q[h])
+        q[h + 1] = np.tensordot(q[h, met, None] * policy[h, met], transitions[h, met], axes=2)
+    return q
+
+
+def largest_mean(P_hat: FloatArray, radius: FloatArray, value: FloatArray) -> FloatArray:
+    """`max sum_s' P(s') value(s')` over the probability rows P within L1 distance `radius` of `P_hat`.
+
+    Greedy: half the radius goes to the best next state and is taken from the worst ones. A row of zeros, of
+    which nothing is known, may lead anywhere.
+
+    Args:
+        P_hat: (..., S) rows, each summing to one or to zero.
+        radius: (...,) L1 radii, nonnegative, possibly infinite.
+        value: (S,) what a next state is worth.
+
+    Returns:
+        (...,) the maxima.
+
+    Source:
+        Strehl and Littman (2008), Section 3.2; Jaksch, Ortner and Auer (2010), Figure 2.
+
+    Example:
+        >>> largest_mean(np.array([0.5, 0.5]), np.array(0.2), np.array([0.0, 1.0])).round(3).item()
+        0.6
+    """
+    order = np.argsort(value, kind="stable")  # from the worst to the best
+    rows, worth = P_hat[..., order], value[order]
+    gained = np.minimum(radius / 2, 1 - rows[..., -1])
+    before = np.cumsum(rows, axis=-1) - rows
+    taken = np.clip(gained[..., None] - before, 0.0, rows)
+    taken[..., -1] = -gained
+    mean = (rows - taken) @ worth
+    return np.where(rows.sum(axis=-1) > 0, mean, worth[-1])
+
+
+class KnownDynamics:
+    """The dynamics are given.
+
+    Args:
+        mdp: the world.
+
+    Raises:
+        TypeError: for anything else.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> mdp = ab.night_driver().mdp
+        >>> KnownDynamics(mdp).bracket(ab.uniform_policy(mdp)).upper[1].round(2)
+        array([0.4 , 0.35, 0.25])
+    """
+
+    def __init__(self, mdp: FiniteHorizonMDP) -> None:
+        check_kind("mdp", mdp, FiniteHorizonMDP, "a FiniteHorizonMDP: world.mdp of a World")
+        self.mdp = mdp
+
+    @property
+    def shape(self) -> tuple[int, int, int, int]:
+        """(H, S, A, S)."""
+        return self.mdp.shape
+
+    @property
+    def initial_state(self) -> int:
+        """s_1."""
+        return self.mdp.initial_state
+
+    def bracket(self, policy: FloatArray) -> Bracket:
+        """The chances, exactly.
+
+        Args:
+            policy: (H, S, A) the policy.
+
+        Returns:
+            The chances, twice.
+        """
+        q = occupancy_of_states(self.mdp.transitions, policy, self.initial_state)
+        return Bracket(q, q)
+
+    def largest(self, h: int, value: FloatArray) -> FloatArray:
+        """The mean.
+
+        Args:
+            h: the step, from 0.
+            value: (S,) by next state.
+
+        Returns:
+            (S, A) `sum_s' P(s'|s,a,h) value(s')`.
+        """
+        return np.asarray(self.mdp.transitions[h] @ value)
+
+    def observe(self, trajectory: Trajectory) -> None:
+        """There is nothing to learn.
+
+        Args:
+            trajectory: of the episode.
+        """
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """Nothing has been counted."""
+        return {}
+
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """There is nothing to go back to.
+
+        Args:
+            snapshot: empty.
+        """
+
+
+class EmpiricalDynamics:
+    """Transitions are counted, and `P_hat = N(h,s,a,s') / N(h,s,a)` is taken for the truth.
+
+    No theorem goes with it. A state that was never met has chance zero until it is met.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        initial_state: s_1.
+
+    Raises:
+        ValueError: for sizes that are not positive integers, or a state out of range.
+    """
+
+    def __init__(self, n_states: int, n_actions: int, horizon: int, initial_state: int = 0) -> None:
+        for name, size in (("n_states", n_states), ("n_actions", n_actions), ("horizon", horizon)):
+            check_positive_int(name, size)
+        check_state("initial_state", initial_state, n_states)
+        self.shape = (int(horizon), int(n_states), int(n_actions), int(n_states))
+        self.initial_state = int(initial_state)
+        self.counts: IntArray = np.zeros(self.shape, dtype=np.int64)
+        self.P_hat: FloatArray = np.zeros(self.shape)
+
+    def bracket(self, policy: FloatArray) -> Bracket:
+        """The chances if the counts were the truth.
+
+        Args:
+            policy: (H, S, A) the policy.
+
+        Returns:
+            The chances, twice.
+        """
+        q = occupancy_of_states(self.P_hat, policy, self.initial_state)
+        return Bracket(q, q)
+
+    def largest(self, h: int, value: FloatArray) -> FloatArray:
+        """The mean if the counts were the truth; zero where nothing was counted.
+
+        Args:
+            h: the step, from 0.
+            value: (S,) by next state.
+
+        Returns:
+            (S, A) `sum_s' P_hat(s'|s,a,h) value(s')`.
+        """
+        return np.asarray(self.P_hat[h] @ value)
+
+    def observe(self, trajectory: Trajectory) -> None:
+        """Count the H steps, and divide anew where something was counted.
+
+        Args:
+            trajectory: of the episode.
+        """
+        rows = trajectory.cells[:3]
+        self.counts[trajectory.cells] += 1
+        self.P_hat[rows] = self.counts[rows] / self.counts[rows].sum(axis=-1, keepdims=True)
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """The counts."""
+        return {"counts": self.counts.copy()}
+
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Go back to the counts.
+
+        Args:
+            snapshot: with (H, S, A, S) `counts`.
+
+        Raises:
+            ValueError: before anything changes, if they cannot be counts.
+        """
+        self.counts = _counts("counts", snapshot, self.shape)
+        self.P_hat = empirical_dynamics(self.counts)
+
+
+class PlausibleDynamics:
+    """Transitions are counted, and all dynamics in the L1 balls around the counts are plausible.
+
+    The balls stand still during an epoch, which ends when some count has doubled, as in Algorithm 3.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K, from which the radii follow.
+        confidence: `ab.TightConfidence()`, say; only its radii are used.
+        initial_state: s_1.
+
+    Raises:
+        ValueError: for sizes that are not positive integers, or a state out of range.
+    """
+
+    def __init__(
+        self,
+        n_states: int,
+        n_actions: int,
+        horizon: int,
+        episodes: int,
+        confidence: Confidence,
+        initial_state: int = 0,
+    ) -> None:
+        check_positive_int("episodes", episodes)
+        beginning = EmpiricalDynamics(n_states, n_actions, horizon, initial_state)
+        self.shape, self.initial_state = beginning.shape, beginning.initial_state
+        self.episodes, self.confidence = int(episodes), confidence
+        self._begin(beginning.counts)
+
+    def _begin(self, counts: IntArray) -> None:
+        """A new epoch with the counts N_i."""
+        self.counts, self.in_epoch = counts, np.zeros(self.shape, dtype=np.int64)
+        self.P_hat = empirical_dynamics(counts)
+        self.radius = self.confidence.radius(counts, self.episodes)
+
+    def bracket(self, policy: FloatArray) -> Bracket:
+        """The smallest and the largest chance over all plausible dynamics, which differ from state to state.
+
+        Backwards from each state, by dynamic programming: `f_h'(x) = sum_a pi(a|x) max_P sum_x' P f_h'+1(x')`
+        from `f_h = 1 at s`. It costs H² S times what one sweep over the cells costs.
+
+        Args:
+            policy: (H, S, A) the policy.
+
+        Returns:
+            The bracket.
+        """
+        horizon, n_states = self.shape[:2]
+        lower, upper = np.zeros((horizon, n_states)), np.zeros((horizon, n_states))
+        lower[0, self.initial_state] = upper[0, self.initial_state] = 1.0
+        for h in range(1, horizon):
+            for s in range(n_states):
+                most, least = np.zeros(n_states), np.zeros(n_states)
+                most[s] = least[s] = 1.0
+                for before in reversed(range(h)):
+                    most = (policy[before] * self.largest(before, most)).sum(axis=1)
+                    least = -(policy[before] * self.largest(before, -least)).sum(axis=1)
+                lower[h, s], upper[h, s] = least[self.initial_state], most[self.initial_state]
+        return Bracket(lower, upper)
+
+    def largest(self, h: int, value: FloatArray) -> FloatArray:
+        """The largest mean over the L1 balls.
+
+        Args:
+            h: the step, from 0.
+            value: (S,) by next state.
+
+        Returns:
+            (S, A) the maxima, as `largest_mean` finds them.
+        """
+        return largest_mean(self.P_hat[h], self.radius[h], value)
+
+    def observe(self, trajectory: Trajectory) -> None:
+        """Count the H steps; a new epoch begins when a count has doubled.
+
+        Args:
+            trajectory: of the episode.
+        """
+        self.in_epoch[trajectory.cells] += 1
+        if epoch_over(self.in_epoch, self.counts).any():
+            self._begin(self.counts + self.in_epoch)
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """The counts up to this epoch and in it."""
+        return {"counts": self.counts.copy(), "in_epoch": self.in_epoch.copy()}
+
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Go back to the counts.
+
+        Args:
+            snapshot: with (H, S, A, S) `counts` and `in_epoch`.
+
+        Raises:
+            ValueError: before anything changes, if they cannot be counts.
+        """
+        counts = _counts("counts", snapshot, self.shape)
+        in_epoch = _counts("in_epoch", snapshot, self.shape)
+        self._begin(counts)
+        self.in_epoch = in_epoch
+
+
+def _counts(name: str, snapshot: dict[str, NDArray[Any]], shape: tuple[int, ...]) -> IntArray:
+    if name not in snapshot:
+        raise ValueError(f"the state lacks {name}")
+    counts: IntArray = np.array(integer_array(name, snapshot[name]), dtype=np.int64)
+    check_shape(name, counts, shape, "(H, S, A, S)")
+    check_nonnegative(name, counts.astype(np.float64), "a count")
+    return counts

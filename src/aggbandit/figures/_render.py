@@ -6,6 +6,7 @@ import base64
 import html
 import io
 import re
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +15,17 @@ from matplotlib import pyplot as plt
 from matplotlib.figure import Figure
 from PIL import Image, features
 
+from aggbandit.figures._svg import NARROW, WIDE, svg
 from aggbandit.figures.style import DPI
 
 GRID = 17
-"""Color channels are rounded to multiples of this: edges stay smooth, a frame shrinks by a third."""
+"""Color channels of a raster are rounded to multiples of this: it shrinks by a third, edges stay smooth."""
 
 SHADES = 64
 """Colors of a still copy."""
+
+LIGHT = 10_000
+"""Bytes, compressed, up to which a drawing is taken as it is; a heavier one is compared with its raster."""
 
 
 @dataclass(frozen=True)
@@ -29,42 +34,41 @@ class Frame:
 
     Attributes:
         html: The drawing with its alternative text, as HTML.
-        drawing: The pixels of a matplotlib figure, or the SVG or HTML string that was drawn.
+        drawing: A matplotlib figure, or the SVG or HTML string that was drawn.
         alt: The alternative text.
+        size: Width and height in pixels on a wide page; None for a string.
     """
 
     html: str
-    drawing: Image.Image | str
+    drawing: Figure | str
     alt: str
-
-    @property
-    def size(self) -> tuple[int, int] | None:
-        """Width and height in pixels; None for a string."""
-        return None if isinstance(self.drawing, str) else self.drawing.size
+    size: tuple[int, int] | None = None
 
     def still(self) -> tuple[dict[str, str], dict[str, dict[str, Any]]]:
         """The drawing in a format that every viewer of notebooks knows, and its metadata.
 
-        PNG in at most 64 colors for pixels, since few viewers know WebP; a string as what it is.
+        A figure as PNG in at most 64 plain colors, since few viewers know WebP or variables in SVG; a string
+        as what it is.
         """
         if isinstance(self.drawing, str):
             if _is_svg(self.drawing):
                 return {"image/svg+xml": self.drawing}, {}
             return {"text/html": self.html}, {}
-        width, height = self.drawing.size
+        pixels = _pixels(self.drawing)
         # No dithering: it would sprinkle even areas with dots, and make the file larger.
-        few = self.drawing.quantize(SHADES, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        few = pixels.quantize(SHADES, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
         data = base64.b64encode(_bytes(few, "PNG", optimize=True)).decode("ascii")
         # Drawn for dense screens: shown at the width that the page gives a frame.
-        shown = {"alt": self.alt, "width": 640, "height": round(640 * height / width)}
-        return {"image/png": data}, {"image/png": shown}
+        height = round(WIDE.width * pixels.height / pixels.width)
+        return {"image/png": data}, {"image/png": {"alt": self.alt, "width": WIDE.width, "height": height}}
 
 
 def render(drawing: Figure | str, alt: str) -> Frame:
     """One drawing as HTML with its alternative text.
 
-    A matplotlib figure becomes an `<img>` with its bytes inside, and is closed. A string is taken for
-    SVG or HTML; SVG gets the alternative text as its label.
+    A matplotlib figure becomes SVG in the page's colors, once for wide pages and once for narrow ones, and is
+    closed; where its pixels weigh less than its lines, it becomes an `<img>`. A string is taken for SVG or
+    HTML; SVG gets the alternative text as its label.
 
     Args:
         drawing: A matplotlib figure, or a string of SVG or HTML.
@@ -80,24 +84,35 @@ def render(drawing: Figure | str, alt: str) -> Frame:
     if not alt.strip():
         raise ValueError("alt is empty; every picture must say in words what it shows")
     if isinstance(drawing, str):
-        if _is_svg(drawing):
-            label = html.escape(alt)
-            body = f'<div role="img" class="ab-frame" aria-label="{label}">{drawing}</div>'
-        else:
-            body = f'<div class="ab-frame">{drawing}</div>'
+        body = _labeled(drawing, alt) if _is_svg(drawing) else f'<div class="ab-frame">{drawing}</div>'
         return Frame(body, drawing, alt)
     if not isinstance(drawing, Figure):
         raise TypeError(
             f"draw returned {type(drawing).__name__}; it must return a matplotlib Figure or an SVG string"
         )
-    pixels = _pixels(drawing)
-    kind, data = _encode(pixels)
+    plt.close(drawing)
+    wide, high = drawing.get_size_inches()
+    size = WIDE.width, round(WIDE.width * high / wide)
+    lines = svg(drawing, WIDE) + svg(drawing, NARROW)
+    weight = len(zlib.compress(lines.encode()))
+    if weight > LIGHT:
+        kind, data = _encode(_pixels(drawing))
+        if len(data) < weight:
+            return Frame(_image(kind, data, size, alt), drawing, alt, size)
+    return Frame(_labeled(lines, alt), drawing, alt, size)
+
+
+def _labeled(lines: str, alt: str) -> str:
+    """SVG under its alternative text."""
+    return f'<div role="img" class="ab-frame" aria-label="{html.escape(alt)}">{lines}</div>'
+
+
+def _image(kind: str, data: bytes, size: tuple[int, int], alt: str) -> str:
     source = f"data:image/{kind};base64,{base64.b64encode(data).decode('ascii')}"
-    image = (
-        f'<img class="ab-frame" width="{pixels.width}" height="{pixels.height}" decoding="sync" '
+    return (
+        f'<img class="ab-frame" width="{size[0]}" height="{size[1]}" decoding="sync" '
         f'alt="{html.escape(alt)}" src="{source}">'
     )
-    return Frame(image, pixels, alt)
 
 
 def caption_html(caption: str) -> str:
@@ -117,12 +132,9 @@ def _is_svg(drawing: str) -> bool:
 
 
 def _pixels(figure: Figure) -> Image.Image:
-    """The figure's pixels, their channels rounded to the grid; the figure is closed."""
+    """The figure's pixels, their channels rounded to the grid."""
     buffer: Any = io.BytesIO()
-    try:
-        figure.savefig(buffer, format="png", dpi=DPI)
-    finally:
-        plt.close(figure)
+    figure.savefig(buffer, format="png", dpi=DPI)
     with Image.open(buffer) as image:
         exact = np.asarray(image.convert("RGB")).astype(np.int64)
     return Image.fromarray(((exact + GRID // 2) // GRID * GRID).astype(np.uint8))

@@ -2,13 +2,14 @@
 
 What matplotlib's own SVG backend writes is meant to stand alone. This renderer writes for a page:
 
-- colors of the house are variables with a fallback (`aggbandit.figures.style.css`), so that the light page and
-  the dark one each have their own;
-- words are text in the page's font, anchored where they are aligned, so that another font moves nothing; the
-  layout is made with DejaVu Sans, which is wider than what pages use, so that nothing overflows;
-- there are no ids at all: two figures of a page cannot disturb each other. A clip is an inner `<svg>`, a hatch
-  is drawn line by line;
-- coordinates are rounded to a tenth of a pixel and written relative to each other, equal styles once.
+- Colors of the house are variables with a fallback (`aggbandit.figures.style.css`), so that the light page
+  and the dark one each have their own.
+- Words are text in the page's font, anchored where they are aligned, so that another font moves nothing.
+  The layout is made with DejaVu Sans, which is wider than what pages use, so that nothing overflows.
+- There are no ids: two figures of a page cannot disturb each other. A clip is an inner `<svg>`, a hatch is
+  drawn line by line.
+- Coordinates are rounded to a tenth of a pixel and written relative to each other, equal styles once.
+- A picture is laid out a second time for narrow pages, from the same figure.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from matplotlib.backend_bases import GraphicsContextBase, RendererBase
+from matplotlib.backend_bases import RendererBase
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.path import Path
@@ -31,11 +32,14 @@ from matplotlib.text import Text
 from matplotlib.transforms import Affine2D
 from PIL import Image
 
-from aggbandit.figures.style import PAPER, WIDTH, css
+from aggbandit.figures.style import PAPER, css
 
 FONT = "var(--ab-sans,'DejaVu Sans',Verdana,sans-serif)"
 MATH_FONT = "var(--pst-font-family-base,'DejaVu Serif',serif)"
 """Letters of formulas, in italics like those of the page's formulas."""
+
+MOST_SHADES = 32
+"""Colors up to which an image is drawn cell by cell, in variables; one of more is embedded as it is."""
 
 Box = tuple[float, float, float, float]
 
@@ -45,20 +49,22 @@ class Page:
     """What a picture is laid out for.
 
     Attributes:
+        name: A class for style sheets.
         width: In units of the picture, which are pixels where it is shown at this width.
-        inches: The width of the figure; its words keep their size in points.
+        share: Of the figure's width in inches, for which it is laid out; words keep their size in points.
         smallest: Height of the smallest words, in units of the picture; smaller ones are written in it.
-        stacks: Whether panels that stand side by side are put one over the other.
+        stacks: Whether panels that stand side by side are put one over the other, and long words broken.
     """
 
+    name: str
     width: int
-    inches: float
-    smallest: float = 0.0
-    stacks: bool = False
+    share: float
+    smallest: float
+    stacks: bool
 
 
-WIDE = Page(640, WIDTH)
-NARROW = Page(360, 4.5, smallest=11.2, stacks=True)
+WIDE = Page("ab-wide", 640, 1.0, 0.0, stacks=False)
+NARROW = Page("ab-narrow", 360, 0.75, 11.2, stacks=True)
 """A telephone: at 350 pixels the smallest words are 11 pixels high."""
 
 
@@ -72,32 +78,35 @@ def svg(figure: Figure, page: Page) -> str:
     Returns:
         The same characters for the same figure, without an id.
     """
-    dpi = page.width / page.inches
     size, resolution = figure.get_size_inches().copy(), figure.get_dpi()
+    inches = page.share * size[0]
+    dpi = page.width / inches
     with ExitStack() as later:
         later.callback(figure.set_size_inches, *size)
         later.callback(figure.set_dpi, resolution)
         figure.set_dpi(dpi)
         rows = later.enter_context(_stacked(figure)) if page.stacks else 1.0
         height = round(rows * size[1] * dpi)
-        figure.set_size_inches(page.inches, height / dpi)
+        figure.set_size_inches(inches, height / dpi)
         later.enter_context(_without_paper(figure))
         drawn = _drawn(figure, page, height)
-        if page.stacks and drawn.overflows():
+        if page.stacks and drawn.outside:
             later.enter_context(_broken(figure, drawn))
             for _ in range(3):  # the layout comes closer each time to one that holds all words
                 drawn = _drawn(figure, page, height)
-                if not drawn.overflows():
+                if not drawn.outside:
                     break
+    # Where no style sheet says which one to show, it is the wide one, on paper.
+    shown = "none" if page.stacks else "block"
     return (
-        f'<svg viewBox="0 0 {page.width} {height}" fill="none" stroke-linejoin="round" '
-        f'style="display:block;width:100%;max-width:{page.width}px;margin:0 auto;'
+        f'<svg class="{page.name}" viewBox="0 0 {page.width} {height}" fill="none" stroke-linejoin="round" '
+        f'style="display:{shown};width:100%;max-width:{page.width}px;margin:0 auto;'
         f'background:{css(PAPER)};font-family:{FONT}">{_together(drawn.pieces)}</svg>'
     )
 
 
 def _drawn(figure: Figure, page: Page, height: float) -> _Renderer:
-    renderer = _Renderer(figure, page.width, height, page.width / page.inches, page.smallest)
+    renderer = _Renderer(figure, page.width, height, page.smallest)
     figure.draw(renderer)
     return renderer
 
@@ -106,7 +115,7 @@ def _drawn(figure: Figure, page: Page, height: float) -> _Renderer:
 def _without_paper(figure: Figure) -> Iterator[None]:
     """The grounds of figure and panels are not drawn; an inset keeps its own, which covers something."""
     grounds = [figure.patch, *(ax.patch for ax in figure.axes)]
-    blank = [patch for patch in grounds if patch.get_visible() and _color(patch.get_facecolor()) == css(PAPER)]
+    blank = [p for p in grounds if p.get_visible() and _color(p.get_facecolor()) == css(PAPER)]
     for patch in blank:
         patch.set_visible(False)
     try:
@@ -122,8 +131,8 @@ def _stacked(figure: Figure) -> Iterator[float]:
 
     Panels that share an axis, or read their ticks from their neighbor, stay side by side.
     """
-    places = {ax: ax.get_subplotspec() for ax in figure.axes}
-    grids = {place.get_gridspec() if place is not None else None for place in places.values()}
+    places: dict[Any, Any] = {ax: ax.get_subplotspec() for ax in figure.axes}
+    grids: set[Any] = {place and place.get_gridspec() for place in places.values()}
     grid = next(iter(grids), None)
     if len(grids) != 1 or grid is None or grid.ncols != 2 or _belong_together(figure.axes):
         yield 1.0
@@ -142,23 +151,18 @@ def _stacked(figure: Figure) -> Iterator[float]:
 
 def _belong_together(panels: Sequence[Any]) -> bool:
     first, *others = panels
-    shared = any(first.get_shared_y_axes().joined(first, ax) for ax in others)
-    return shared or any(
-        len(ax.get_yticks()) and ax.yaxis.get_visible() and not any(t.get_text() for t in ax.get_yticklabels())
-        for ax in others
-        if ax.axison
-    )
+    return any(first.get_shared_y_axes().joined(first, ax) or _has_mute_ticks(ax) for ax in others)
+
+
+def _has_mute_ticks(ax: Any) -> bool:
+    """Whether there are ticks on the vertical axis, and no words at them."""
+    return ax.axison and len(ax.get_yticks()) > 0 and not any(t.get_text() for t in ax.get_yticklabels())
 
 
 @contextmanager
 def _broken(figure: Figure, drawn: _Renderer) -> Iterator[None]:
-    """Titles and names of axes that leave the picture are in two lines."""
-    written = [
-        text
-        for ax in figure.axes
-        for text in (ax.title, ax._left_title, ax._right_title, ax.xaxis.label, ax.yaxis.label)
-        if text.get_text() and drawn.leaves(text)
-    ]
+    """Words that leave the picture are in two lines."""
+    written = [text for text in figure.findobj(Text) if text.get_text() and drawn.leaves(text)]
     before = {text: text.get_text() for text in written}
     for text, words in before.items():
         text.set_text(_two_lines(words))
@@ -203,7 +207,7 @@ class _Piece:
 def _together(pieces: Sequence[_Piece]) -> str:
     """All pieces in their order, equal clips and equal styles of neighbors written once."""
     parts = []
-    for clip, clipped in itertools.groupby(pieces, key=lambda piece: piece.clip):
+    for clip, clipped in itertools.groupby(_ticks_first(pieces), key=lambda piece: piece.clip):
         inner = "".join(
             _alike(style, kind, list(group))
             for (style, kind), group in itertools.groupby(clipped, key=lambda p: (p.style, p.kind))
@@ -215,6 +219,18 @@ def _together(pieces: Sequence[_Piece]) -> str:
             place = f'x="{x}" y="{y}" width="{wide}" height="{high}" viewBox="{x} {y} {wide} {high}"'
             parts.append(f"<svg {place}>{inner}</svg>")
     return "".join(parts)
+
+
+def _ticks_first(pieces: Sequence[_Piece]) -> list[_Piece]:
+    """Ticks and their labels take turns; the ticks of an axis come first, then the labels."""
+    order: list[_Piece] = []
+    for piece in pieces:
+        at = len(order)
+        while at and order[at - 1].kind == "text" and piece.joins:
+            at -= 1
+        same = at and (order[at - 1].style, order[at - 1].clip) == (piece.style, piece.clip)
+        order.insert(at if same and order[at - 1].joins else len(order), piece)
+    return order
 
 
 def _alike(style: str, kind: str, pieces: list[_Piece]) -> str:
@@ -251,17 +267,19 @@ def _tenths(value: int) -> str:
 
 def _list(values: Sequence[int]) -> str:
     """Tenths one after the other, with a space only where two numbers would run together."""
-    text = ""
+    text = last = ""
     for value in values:
         word = _tenths(value)
-        text += word if not text or word.startswith("-") else f" {word}"
+        apart = not last or word.startswith("-") or (word.startswith(".") and "." in last)
+        text += word if apart else f" {word}"
+        last = word
     return text
 
 
 _LETTERS = {Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: "c"}
 
 
-def _data(path: Path) -> str:
+def _data(path: Any) -> str:
     """The data of a path whose coordinates are those of the page; corners that rounding unites are one."""
     parts: list[str] = []
     here = start = np.zeros(2, dtype=np.int64)
@@ -274,16 +292,14 @@ def _data(path: Path) -> str:
         ends = np.floor(10 * np.reshape(points, (-1, 2)) + 0.5 + 1e-6).astype(np.int64)
         if code == Path.MOVETO:
             parts.append("M" + _list(ends[0].tolist()))
-            here = start = ends[0]
-            last = "l"  # what follows a move without a letter is a line, here an absolute one: write it
-            last = ""
+            here, start, last = ends[0], ends[0], ""
             continue
         steps = (ends - here).ravel().tolist()
         here = ends[-1]
         if code == Path.LINETO:
             if steps == [0, 0]:
                 continue
-            letter, steps = ("h", steps[:1]) if steps[1] == 0 else ("v", steps[1:]) if steps[0] == 0 else ("l", steps)
+            letter, steps = _line(*steps)
         else:
             letter = _LETTERS[code]
         body = _list(steps)
@@ -295,17 +311,26 @@ def _data(path: Path) -> str:
     return "".join(parts)
 
 
-def _cleaned(path: Path, transform: Any, clip: Box | None) -> Path:
+def _line(across: int, down: int) -> tuple[str, list[int]]:
+    """A step along a line, and its letter."""
+    if down == 0:
+        return "h", [across]
+    return ("v", [down]) if across == 0 else ("l", [across, down])
+
+
+def _cleaned(path: Any, transform: Any, clip: Box | None) -> Any:
     """The path transformed, without what is not finite, and simplified; within a box, if it is a line."""
     cleaned = path.cleaned(transform, remove_nans=True, clip=clip, curves=True)
     return Path(cleaned.vertices[:-1], cleaned.codes[:-1])  # without the stop at its end
 
 
-def _is_circle(path: Path) -> bool:
-    circle = Path.unit_circle()
-    return len(path.vertices) == len(circle.vertices) and np.ptp(path.vertices[:, 0]) == np.ptp(
-        path.vertices[:, 1]
-    ) > 0 and np.array_equal(path.codes, circle.codes)
+def _is_circle(path: Any) -> bool:
+    circle: Any = Path.unit_circle()
+    return (
+        len(path.vertices) == len(circle.vertices)
+        and np.ptp(path.vertices[:, 0]) == np.ptp(path.vertices[:, 1]) > 0
+        and np.array_equal(path.codes, circle.codes)
+    )
 
 
 def _color(rgba: Any) -> str:
@@ -318,9 +343,9 @@ def _color(rgba: Any) -> str:
 class _Renderer(RendererBase):
     """What matplotlib draws with; heights are measured from the top."""
 
-    def __init__(self, figure: Figure, width: float, height: float, dpi: float, smallest: float) -> None:
+    def __init__(self, figure: Figure, width: float, height: float, smallest: float) -> None:
         super().__init__()
-        self.width, self.height, self.dpi, self.smallest = width, height, dpi, smallest
+        self.width, self.height, self.dpi, self.smallest = width, height, figure.get_dpi(), smallest
         self.pieces: list[_Piece] = []
         self.flip = Affine2D().scale(1, -1).translate(0, height)
         # A text hands its own font on: that is how its alignment is found again.
@@ -338,15 +363,11 @@ class _Renderer(RendererBase):
     def flipy(self) -> bool:
         return True
 
-    def overflows(self) -> bool:
-        """Whether words leave the picture."""
-        return bool(self.outside)
-
     def leaves(self, text: Text) -> bool:
         """Whether this text leaves the picture."""
         return id(text.get_fontproperties()) in self.outside
 
-    def draw_path(self, gc: Any, path: Path, transform: Any, rgbFace: Any = None) -> None:  # noqa: N803
+    def draw_path(self, gc: Any, path: Any, transform: Any, rgbFace: Any = None) -> None:
         stroke = self._stroke(gc)
         face = self._fill(gc, rgbFace)
         clip = gc.get_clip_rectangle()
@@ -369,45 +390,70 @@ class _Renderer(RendererBase):
     def draw_markers(
         self,
         gc: Any,
-        marker_path: Path,
+        marker_path: Any,
         marker_trans: Any,
-        path: Path,
+        path: Any,
         trans: Any,
-        rgbFace: Any = None,  # noqa: N803
+        rgbFace: Any = None,
     ) -> None:
         stroke, face = self._stroke(gc), self._fill(gc, rgbFace)
         style = " ".join(filter(None, (face, stroke)))
         if not style:
             return
         clip = gc.get_clip_rectangle()
-        box = clip.extents if clip is not None else (0, 0, self.width, self.height)
+        left, low, right, high = clip.extents if clip is not None else (0, 0, self.width, self.height)
         marker = marker_path.transformed(marker_trans + Affine2D().scale(1, -1))
         reach = float(np.abs(marker.vertices).max(initial=0.0)) + self._line_width(gc) / 2
         circle = _is_circle(marker_path)
+        if len(marker.vertices) < 3:  # a tick has no inside
+            style = stroke
         alone = "opacity" in style
-        whole, cut = [], []
+        whole: list[str] = []
+        cut: list[str] = []
         for points, _ in path.iter_segments(trans, simplify=False):
             x, y = points[-2:]
-            if not (box[0] - reach < x < box[2] + reach and box[1] - reach < y < box[3] + reach):
+            if not (left - reach < x < right + reach and low - reach < y < high + reach):
                 continue
             place = marker.transformed(Affine2D().translate(x, self.height - y))
             data = _circle(x, self.height - y, marker) if circle else _data(place)
-            inside = box[0] <= x - reach and x + reach <= box[2] and box[1] <= y - reach and y + reach <= box[3]
+            inside = left + reach <= x <= right - reach and low + reach <= y <= high - reach
             (whole if inside or clip is None else cut).append(data)
-        for datas, seen in ((whole, None), (cut, self._box(box))):
+        for datas, seen in ((whole, None), (cut, self._box((left, low, right, high)))):
             for data in datas if alone else ["".join(datas)]:
-                if data:
-                    self._add(style, data, seen)
+                self._add(style, data, seen, joins=not alone and style == stroke)
+
+    def option_scale_image(self) -> bool:
+        return True
 
     def draw_image(self, gc: Any, x: float, y: float, im: Any, transform: Any = None) -> None:
-        high, wide = im.shape[:2]
+        pixels = np.asarray(im)
+        high, wide = pixels.shape[:2]
         if not high or not wide:
             return
+        if transform is None:  # already as fine as the page
+            transform = Affine2D().scale(wide, high)
+        clip = gc.get_clip_rectangle()
+        place = Affine2D().scale(1 / wide, 1 / high) + transform + Affine2D().translate(x, y) + self.flip
+        shades = {color: _data(_cells(pixels, color).transformed(place)) for color in _shades(pixels)}
+        if len(shades) <= MOST_SHADES:
+            for (red, green, blue, alpha), data in shades.items():
+                color = _color((red / 255, green / 255, blue / 255))
+                style = f'fill="{color}"{_opacity("fill", alpha / 255)} shape-rendering="crispEdges"'
+                self._add(style, data, None)
+            return
+        corners = place.transform([[0, 0], [wide, high]])
+        (left, top), (right, low) = corners.min(axis=0), corners.max(axis=0)
+        upright = pixels if place.transform([0, high])[1] > place.transform([0, 0])[1] else pixels[::-1]
         buffer = io.BytesIO()
-        Image.fromarray(np.asarray(im)[::-1]).save(buffer, "PNG", optimize=True)
+        Image.fromarray(upright).save(buffer, "PNG", optimize=True)
         data = base64.b64encode(buffer.getvalue()).decode("ascii")
-        place = f'x="{_short(x)}" y="{_short(self.height - y - high)}" width="{wide}" height="{high}"'
-        self.pieces.append(_Piece("", f'<image {place} href="data:image/png;base64,{data}"/>', "raw"))
+        body = (
+            f'<image x="{_short(left)}" y="{_short(top)}" width="{_short(right - left)}" '
+            f'height="{_short(low - top)}" preserveAspectRatio="none" style="image-rendering:pixelated" '
+            f'href="data:image/png;base64,{data}"/>'
+        )
+        seen = self._box(clip.extents) if clip is not None else None
+        self.pieces.append(_Piece("", body, "raw", seen))
 
     def draw_text(
         self,
@@ -421,7 +467,8 @@ class _Renderer(RendererBase):
         mtext: Any = None,
     ) -> None:
         rgba = gc.get_rgb()
-        style = f'fill="{_color(rgba)}"' + _opacity("fill", gc.get_alpha() if gc.get_forced_alpha() else rgba[3])
+        alpha = gc.get_alpha() if gc.get_forced_alpha() else rgba[3]
+        style = f'fill="{_color(rgba)}"' + _opacity("fill", alpha)
         if ismath:
             flowing = self._formula(s, prop)
             if flowing is None:
@@ -430,12 +477,12 @@ class _Renderer(RendererBase):
         else:
             flowing = html.escape(s, quote=False)
         wide, _, _ = self.get_text_width_height_descent(s, prop, ismath)
-        right, top = x + wide * np.cos(np.radians(angle)), y - wide * np.sin(np.radians(angle))
-        if not (-1 <= min(x, right) and max(x, right) <= self.width + 1 and -1 <= min(y, top)):
+        along, down = wide * np.cos(np.radians(angle)), -wide * np.sin(np.radians(angle))
+        if min(x, x + along) < -1 or max(x, x + along) > self.width + 1 or min(y, y + down) < -1:
             self.outside.add(id(prop))
-        anchor = "middle" if angle else {"center": "middle", "right": "end"}.get(self.aligned.get(id(prop), ""), "")
-        share = {"middle": 0.5, "end": 1.0}.get(anchor, 0.0) * wide
-        x, y = x + share * np.cos(np.radians(angle)), y - share * np.sin(np.radians(angle))
+        aligned = "center" if angle else self.aligned.get(id(prop), "left")
+        anchor, share = {"center": ("middle", 0.5), "right": ("end", 1.0)}.get(aligned, ("", 0.0))
+        x, y = x + share * along, y + share * down
         size = max(self.points_to_pixels(prop.get_size_in_points()), self.smallest)
         style += f' font-size="{_short(size)}"'
         style += f' text-anchor="{anchor}"' if anchor else ""
@@ -446,34 +493,29 @@ class _Renderer(RendererBase):
 
     def _formula(self, s: str, prop: Any) -> str | None:
         """A formula as flowing text with raised and lowered parts; None where it has bars or accents."""
-        parsed = self._text2path.mathtext_parser.parse(s, self.dpi, prop)
-        glyphs, bars = parsed[3], parsed[4]
-        if bars:
-            return None
+        _, _, _, glyphs, bars = self._text2path.mathtext_parser.parse(s, self.dpi, prop)
+        if bars or any(0xE000 <= glyph[2] < 0xF900 or glyph[2] > 0xFFFF for glyph in glyphs):
+            return None  # letters that no font of a page has
         parts, end, level = [], 0.0, 0.0
-        normal = prop.get_size_in_points()
-        for italic_size, run in itertools.groupby(glyphs, key=lambda g: (_is_italic(g), g[1], round(g[-1], 2))):
-            italic, size, height = italic_size
-            text = ""
-            shift = 0.0
-            for glyph in run:
-                font, _, code = glyph[:3]
+        before = normal = prop.get_size_in_points()
+        for (italic, size, height), run in itertools.groupby(glyphs, key=_looks):
+            text, shift = "", 0.0
+            for font, _, code, *_, along, _ in run:
                 font.set_size(size, self.dpi)
-                advance = font.load_char(code).linearHoriAdvance / 65536
-                gap = (glyph[-2] - end) / self.points_to_pixels(size)
-                if gap < -0.1 and (size == normal or text):
-                    return None
-                if gap < -0.1:
-                    shift = glyph[-2] - end
+                gap = (along - end) / self.points_to_pixels(size)
+                if gap < -0.1:  # back under the last letters: allowed for a pair of raised and lowered ones
+                    if text or not before == size < normal:
+                        return None
+                    shift = along - end
                 elif gap > 0.08:
                     text += " " if gap > 0.2 else "\u2009"
                 text += chr(code)
-                end = glyph[-2] + advance
+                end = along + font.load_char(code).linearHoriAdvance / 65536
             looks = f' font-style="italic" font-family="{MATH_FONT}"' if italic else ""
             looks += f' font-size="{_short(self.points_to_pixels(size))}"' if size != normal else ""
-            looks += f' dy="{_short(level - height)}"' if abs(height - level) > 0.05 else ""
             looks += f' dx="{_short(shift)}"' if shift else ""
-            level = height
+            looks += f' dy="{_short(level - height)}"' if abs(height - level) > 0.05 else ""
+            level, before = height, size
             escaped = html.escape(text, quote=False)
             parts.append(f"<tspan{looks}>{escaped}</tspan>" if looks else escaped)
         return "".join(parts)
@@ -485,7 +527,7 @@ class _Renderer(RendererBase):
         place = Affine2D().scale(scale, -scale).rotate_deg(-angle).translate(x, y)
         self._add(style, _data(Path(vertices, codes).transformed(place)), None)
 
-    def _hatch(self, gc: Any, shape: Path, seen: Box | None) -> None:
+    def _hatch(self, gc: Any, shape: Any, seen: Box | None) -> None:
         """The lines of a hatch over the shape's box, seen within it; the shapes of charts are rectangles."""
         left, top, right, bottom = shape.get_extents().extents
         if seen is not None:
@@ -494,11 +536,12 @@ class _Renderer(RendererBase):
         if right <= left or bottom <= top:
             return
         tile = self.points_to_pixels(72)
+        around = (left - 2, top - 2, right + 2, bottom + 2)
         data = ""
         for column in range(int(left // tile), int(right // tile) + 1):
             for row in range(int(top // tile), int(bottom // tile) + 1):
                 there = Affine2D().scale(tile, -tile).translate(column * tile, (row + 1) * tile)
-                data += _data(_cleaned(gc.get_hatch_path(), there, (left - 2, top - 2, right + 2, bottom + 2)))
+                data += _data(_cleaned(gc.get_hatch_path(), there, around))
         color = gc.get_hatch_color()
         width = _short(self.points_to_pixels(gc.get_hatch_linewidth()))
         style = f'stroke="{_color(color)}" stroke-width="{width}"'
@@ -515,7 +558,7 @@ class _Renderer(RendererBase):
         left, low, right, high = (float(np.round(v, 1)) for v in extents)
         return left, round(self.height - high, 1), round(right - left, 1), round(high - low, 1)
 
-    def _seen(self, box: Any, drawn: Path, gc: Any) -> Box | None:
+    def _seen(self, box: Any, drawn: Any, gc: Any) -> Box | None:
         """The rectangle that cuts the path off, if it does."""
         if box is None:
             return None
@@ -536,7 +579,7 @@ class _Renderer(RendererBase):
         alpha = gc.get_alpha() if gc.get_forced_alpha() else face[3] if len(face) == 4 else 1.0
         return f'fill="{_color(face)}"' + _opacity("fill", alpha) if alpha > 0 else ""
 
-    def _stroke(self, gc: GraphicsContextBase) -> str:
+    def _stroke(self, gc: Any) -> str:
         """The attributes of a line; empty for none."""
         rgba, width = gc.get_rgb(), self._line_width(gc)
         alpha = gc.get_alpha() if gc.get_forced_alpha() else rgba[3]
@@ -554,13 +597,34 @@ class _Renderer(RendererBase):
         return style + (f' stroke-linejoin="{join}"' if join != "round" else "")
 
 
+def _shades(pixels: Any) -> list[tuple[int, ...]]:
+    """The colors of an image, in the order in which they come; not many more than are drawn cell by cell."""
+    flat = pixels.reshape(-1, 4)
+    _, first = np.unique(flat, axis=0, return_index=True)
+    return [tuple(int(v) for v in flat[i]) for i in np.sort(first)[: MOST_SHADES + 1] if flat[i, 3] > 0]
+
+
+def _cells(pixels: Any, color: tuple[int, ...]) -> Any:
+    """The cells of one color as rectangles, each as wide and then as high as it goes."""
+    left = (pixels == color).all(axis=-1)
+    corners = []
+    for row, column in np.ndindex(*left.shape):
+        if left[row, column]:
+            end = column + int(np.argmin(np.append(left[row, column:], False)))
+            low = row + int(np.argmin(np.append(left[row:, column:end].all(axis=1), False)))
+            left[row:low, column:end] = False
+            corners += [(column, row), (end, row), (end, low), (column, low), (column, row)]
+    codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY] * (len(corners) // 5)
+    return Path(corners, codes)
+
+
 def _opacity(of: str, alpha: float | None) -> str:
     return "" if alpha is None or alpha >= 1 else f' {of}-opacity="{_short(alpha, 2)}"'
 
 
-def _circle(x: float, y: float, marker: Path) -> str:
+def _circle(x: float, y: float, marker: Any) -> str:
     """A circle of the marker's size around a point, as two arcs."""
-    radius = int(round(10 * float(np.abs(marker.vertices).max())))
+    radius = round(10 * float(np.abs(marker.vertices).max()))
     left, down = (int(np.floor(10 * v + 0.5 + 1e-6)) for v in (x, y))
     r, across = _tenths(radius), _tenths(2 * radius)
     return f"M{_list([left - radius, down])}a{r} {r} 0 1 0 {across} 0a{r} {r} 0 1 0-{across} 0z"
@@ -571,5 +635,7 @@ def _is_bold(prop: Any) -> bool:
     return weight in ("bold", "semibold", "heavy", "black") or (not isinstance(weight, str) and weight >= 600)
 
 
-def _is_italic(glyph: Any) -> bool:
-    return any(style in glyph[0].style_name for style in ("Oblique", "Italic"))
+def _looks(glyph: Any) -> tuple[bool, float, float]:
+    """Whether a letter of a formula is italic, its size in points, and how far it is raised."""
+    italic = any(style in glyph[0].style_name for style in ("Oblique", "Italic"))
+    return italic, glyph[1], round(glyph[-1], 2)

@@ -1,7 +1,7 @@
 """The house style: one look, one color and one meaning for each quantity, in every chapter.
 
 Pictures are drawn in the colors of a light page, and every color that has a name here is written into the
-SVG as a variable with that color to fall back on: `var(--ab-learner,#0077BB)`. The book's `css/figures.css`
+SVG as a variable with that color to fall back on: `var(--ab-learner,#07b)`. The book's `css/figures.css`
 gives each variable a value for the light page and one for the dark page (`DARK`), chosen for it; nothing is
 inverted. Where no page sets the variables (a notebook, an export), the light colors are seen on white.
 
@@ -141,12 +141,14 @@ def css(color: str) -> str:
 
     Example:
         >>> css(LEARNER)
-        'var(--ab-learner,#0077BB)'
+        'var(--ab-learner,#07b)'
         >>> css("#123456")
         '#123456'
     """
-    name = _NAMES.get(color.upper())
-    return color if name is None else f"var({name},{color.upper()})"
+    name, short = _NAMES.get(color.upper()), color.lower()
+    if short[1::2] == short[2::2]:
+        short = short[::2]
+    return short if name is None else f"var({name},{short})"
 
 
 STYLE: Any = {
@@ -188,6 +190,7 @@ STYLE: Any = {
     "lines.solid_capstyle": "round",
     "patch.linewidth": 1.0,
     "image.cmap": "gray_r",
+    "image.interpolation": "none",
     "svg.hashsalt": "aggbandit",
     "svg.fonttype": "path",
 }

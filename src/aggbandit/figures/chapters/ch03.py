@@ -260,7 +260,7 @@ def plane_through_cube(body: Polytope, point: FloatArray) -> Figure:
     solid = LogBarrier(box(np.zeros(3), np.ones(3))).hessian(point)
     corners = body.vertices()
     _cube(left)
-    left.fill(*(corners @ _VIEW.T).T, fc="#EEDDDD", ec=WALL, lw=2, zorder=2)
+    left.fill(*(corners @ _VIEW.T).T, fc=(WALL, 0.15), ec=WALL, lw=2, zorder=2)
     left.plot(*_shadow(point, solid, _VIEW).T, color=BASELINE, lw=1.3, zorder=5)
     left.fill(*(ellipse.boundary() @ _VIEW.T).T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.75, zorder=4)
     left.plot(*(_VIEW @ point), "o", ms=5, color=LEARNER, zorder=6)

@@ -177,7 +177,7 @@ def surface(
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.5, width_ratios=(1.25, 1))
     flat = np.column_stack(_plane(points))
-    left.fill(*_tilted(flat, np.full(len(flat), _LOWEST)), fc="#EEEEEE", ec=BASELINE, lw=1)
+    left.fill(*_tilted(flat, np.full(len(flat), _LOWEST)), fc=(FAINT, 0.5), ec=BASELINE, lw=1)
     left.fill(*_tilted(flat, points @ loss), fc="#FFCC99", ec=LOSS, lw=1.4, alpha=0.7, zorder=5)
     ways = np.linspace(0, 1, 61)[:, None]
     line = points[0] + ways * ((points[3] + points[4]) / 2 - points[0])

@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
-from aggbandit.figures.style import BASELINE, BOUND, INK, LEARNER, REGION, WALL, axes
+from aggbandit.figures.style import BASELINE, BOUND, INK, LEARNER, MASS_CMAP, REGION, WALL, axes
 
 __all__ = ["costs", "digits", "lifted_hessian", "lowest", "matrices", "sampler", "shadow"]
 
@@ -119,10 +119,9 @@ def matrices(parts: Mapping[str, FloatArray]) -> Figure:
             ax.imshow(
                 full,
                 extent=(left, left + width, top + width, top),
-                cmap="Blues",
+                cmap=MASS_CMAP,
                 vmin=0,
-                vmax=1.3,
-                interpolation="nearest",
+                vmax=1.5,
             )
             right, low = left + width, top + width
             corners = ((left, right, right, left, left), (top, top, low, low, top))
@@ -184,7 +183,7 @@ def digits(
     """
     fig: Figure
     fig, (parts, lost) = axes(1, 2, height=3.1)
-    colors = (BASELINE, "#DD8888", WALL)
+    colors = (BASELINE, (WALL, 0.5), WALL)
     for row, ((name, size), color) in enumerate(zip(sizes.items(), colors, strict=True)):
         exponent = math.log10(size[here])
         parts.barh(-row, exponent, height=0.55, color=color)

@@ -26,8 +26,10 @@ SHARE_OF_PIXELS = 0.002
 VISIBLE = 24
 
 EMBEDDED = re.compile(r"data:image/(?:png|webp|jpeg);base64,([A-Za-z0-9+/=\n]+)")
-NUMBER = re.compile(r"-?\d+\.\d+(?:[eE][-+]?\d+)?")
-SVG_TOLERANCE = 0.02  # in the units of the drawing, points
+NUMBER = re.compile(r"-?(?:\d+\.\d+|\.\d+|\d+)(?:[eE][-+]?\d+)?")
+MEASURED = re.compile(r'\b(d|d?[xy]|[xy][12]|c[xy]|r|width|height|points|transform|viewBox)="([^"]*)"')
+STEP = re.compile(r"([A-Za-z])([^A-Za-z]*)")
+SVG_TOLERANCE = 0.25  # in the units of the drawing, pixels, which are rounded to tenths
 RASTER = ("image/png", "image/jpeg", "image/webp")
 WIDGET_STATE = "application/vnd.jupyter.widget-state+json"
 
@@ -67,7 +69,7 @@ def strings(old: str, new: str, place: str, mime: str) -> Iterator[str]:
         return
     if mime in RASTER:
         yield from (f"{place}: {d}" for d in pictures(old, new))
-    elif mime == "image/svg+xml":
+    elif "<svg" in old and "<svg" in new:
         yield from (f"{place}: {d}" for d in drawings(old, new))
     elif EMBEDDED.sub("PICTURE", old) != EMBEDDED.sub("PICTURE", new):
         yield f"{place}: {old[:80]!r}, now {new[:80]!r}"
@@ -99,11 +101,45 @@ def pixels(picture: str) -> np.ndarray:
 
 
 def drawings(old: str, new: str) -> Iterator[str]:
-    """Differences of two SVG drawings: the same elements, their numbers within SVG_TOLERANCE."""
-    if NUMBER.sub("0.0", old) != NUMBER.sub("0.0", new):
-        yield "drawing has other elements"
+    """Differences of two SVG drawings: all is the same, what they measure within SVG_TOLERANCE."""
+    if MEASURED.sub("", old) != MEASURED.sub("", new):
+        yield "drawing has other elements or words"
         return
-    a, b = (np.array([float(x) for x in NUMBER.findall(svg)]) for svg in (old, new))
-    farthest = np.abs(a - b).max(initial=0.0)
+    farthest = 0.0
+    for (name, one), (_, other) in zip(MEASURED.findall(old), MEASURED.findall(new), strict=True):
+        if one != other:
+            farthest = max(farthest, apart(*map(corners if name == "d" else numbers, (one, other))))
     if farthest > SVG_TOLERANCE:
-        yield f"drawing moved by {farthest:.3g} points, at most {SVG_TOLERANCE} allowed"
+        yield f"drawing moved by {farthest:.3g} pixels, at most {SVG_TOLERANCE} allowed"
+
+
+def numbers(text: str) -> np.ndarray:
+    """All numbers, numbered: (m, 2)."""
+    found = NUMBER.findall(text)
+    return np.array([(1e6 * i, float(x)) for i, x in enumerate(found)]).reshape(-1, 2)
+
+
+def corners(data: str) -> np.ndarray:
+    """The points of a path's data in the coordinates of the page, (m, 2); of an arc it is the end."""
+    here, found = np.zeros(2), [np.zeros(2)]
+    for letter, body in STEP.findall(data):
+        kind, start = letter.lower(), here if letter.islower() else np.zeros(2)
+        for step in numbers(body)[:, 1].reshape(-1, {"h": 1, "v": 1, "q": 4, "c": 6, "a": 7}.get(kind, 2)):
+            if kind in "hv":  # the coordinate that is not written stays
+                end = here.copy()
+                end["hv".index(kind)] = start["hv".index(kind)] + step[0]
+                points = [end]
+            else:
+                points = list(start + (step[-2:] if kind == "a" else step).reshape(-1, 2))
+            found += points
+            here = points[-1]
+            start = here if letter.islower() else start
+    return np.array(found)
+
+
+def apart(one: np.ndarray, other: np.ndarray) -> float:
+    """How far the farthest point of either is from the other: rounding may unite corners of a line."""
+    if not one.size or not other.size:
+        return float("inf")
+    distances = np.linalg.norm(one[:, None] - other[None], axis=-1)
+    return float(max(distances.min(axis=0).max(), distances.min(axis=1).max()))

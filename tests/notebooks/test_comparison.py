@@ -86,7 +86,26 @@ def test_other_alt_text_is_seen() -> None:
 def test_a_drawing_may_move_by_rounding_alone() -> None:
     line = '<svg><path d="M {} 2.0"/></svg>'
     assert differences(chapter(svg=line.format("1.0001")), chapter(svg=line.format("1.0002"))) == []
-    assert differences(chapter(svg=line.format("1.0001")), chapter(svg=line.format("1.1001")))
+    assert differences(chapter(svg=line.format("1.0001")), chapter(svg=line.format("1.4001")))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ('<path d="M1 2l3.1 4 5 5h2z"/>', '<path d="M1 2l3 4 5.1 5h2z"/>', True),
+        ('<path d="M1 2l3 4 5 5"/>', '<path d="M1 2l3 4 5 5h.1"/>', True),
+        ('<path d="M1 2l3 4 5 5"/>', '<path d="M1 2l3 4 5 6"/>', False),
+        ('<path d="M1 2v3a2 2 0 1 0 4 0"/>', '<path d="M1 2v3a2 2 0 1 0 5 0"/>', False),
+        ('<text x="1" y="2">1.6</text>', '<text x="1.1" y="2">1.6</text>', True),
+        ('<text x="1" y="2">1.6</text>', '<text x="1" y="2">1.7</text>', False),
+        ('<path stroke-width="1" d="M0 0"/>', '<path stroke-width="2" d="M0 0"/>', False),
+    ],
+)
+def test_a_drawing_within_a_page_is_compared_by_where_it_is(old: str, new: str, same: bool) -> None:
+    pages = [chapter() for _ in range(2)]
+    for page, drawing in zip(pages, (old, new), strict=True):
+        page.cells[0].outputs[1].data["text/html"] = f'<div aria-label="a">{"<svg>" + drawing}</svg></div>'
+    assert (differences(*pages) == []) is same
 
 
 def test_a_missing_widget_is_seen() -> None:

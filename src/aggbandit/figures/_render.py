@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from PIL import Image, features
 
 from aggbandit.figures._svg import NARROW, WIDE, svg
-from aggbandit.figures.style import DPI
+from aggbandit.figures.style import DPI, house_style
 
 GRID = 17
 """Color channels of a raster are rounded to multiples of this: it shrinks by a third, edges stay smooth."""
@@ -26,6 +26,8 @@ SHADES = 64
 
 LIGHT = 10_000
 """Bytes, compressed, up to which a drawing is taken as it is; a heavier one is compared with its raster."""
+
+_VARIABLE = re.compile(r"var\(--[\w-]+, *([^()]+)\)")
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Frame:
         """
         if isinstance(self.drawing, str):
             if _is_svg(self.drawing):
-                return {"image/svg+xml": self.drawing}, {}
+                return {"image/svg+xml": _VARIABLE.sub(r"\1", self.drawing)}, {}
             return {"text/html": self.html}, {}
         pixels = _pixels(self.drawing)
         # No dithering: it would sprinkle even areas with dots, and make the file larger.
@@ -93,7 +95,8 @@ def render(drawing: Figure | str, alt: str) -> Frame:
     plt.close(drawing)
     wide, high = drawing.get_size_inches()
     size = WIDE.width, round(WIDE.width * high / wide)
-    lines = svg(drawing, WIDE) + svg(drawing, NARROW)
+    with house_style():
+        lines = svg(drawing, WIDE) + svg(drawing, NARROW)
     weight = len(zlib.compress(lines.encode()))
     if weight > LIGHT:
         kind, data = _encode(_pixels(drawing))
@@ -134,7 +137,8 @@ def _is_svg(drawing: str) -> bool:
 def _pixels(figure: Figure) -> Image.Image:
     """The figure's pixels, their channels rounded to the grid."""
     buffer: Any = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=DPI)
+    with house_style():
+        figure.savefig(buffer, format="png", dpi=DPI)
     with Image.open(buffer) as image:
         exact = np.asarray(image.convert("RGB")).astype(np.int64)
     return Image.fromarray(((exact + GRID // 2) // GRID * GRID).astype(np.uint8))

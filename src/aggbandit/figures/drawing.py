@@ -37,7 +37,7 @@ def document(parts: Sequence[str], height: float) -> str:
         >>> from aggbandit.figures.style import LEARNER
         >>> svg = document([polyline([[0, 0], [9, 5]], LEARNER)], 10)
         >>> svg[svg.index("stroke=") : -8]
-        'stroke="var(--ab-learner,#0077BB)" stroke-width="3"'
+        'stroke="var(--ab-learner,#07b)" stroke-width="3"'
     """
     body = re.sub(r"#[0-9A-Fa-f]{6}\b", lambda found: css(found.group()), "".join(parts))
     return (

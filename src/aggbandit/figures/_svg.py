@@ -38,6 +38,9 @@ FONT = "var(--ab-sans,'DejaVu Sans',Verdana,sans-serif)"
 MATH_FONT = "var(--pst-font-family-base,'DejaVu Serif',serif)"
 """Letters of formulas, in italics like those of the page's formulas."""
 
+TOLERANCE = 0.12
+"""How far a line may be from where it is, in pixels of a wide page."""
+
 MOST_SHADES = 32
 """Colors up to which an image is drawn cell by cell, in variables; one of more is embedded as it is."""
 
@@ -320,8 +323,38 @@ def _line(across: int, down: int) -> tuple[str, list[int]]:
 
 def _cleaned(path: Any, transform: Any, clip: Box | None) -> Any:
     """The path transformed, without what is not finite, and simplified; within a box, if it is a line."""
-    cleaned = path.cleaned(transform, remove_nans=True, clip=clip, curves=True)
-    return Path(cleaned.vertices[:-1], cleaned.codes[:-1])  # without the stop at its end
+    cleaned = path.cleaned(transform, remove_nans=True, clip=clip, curves=True, simplify=False)
+    vertices, codes = cleaned.vertices[:-1], cleaned.codes[:-1]  # without the stop at its end
+    kept = np.ones(len(codes), dtype=bool)
+    starts = np.flatnonzero(codes != Path.LINETO)
+    for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
+        if end - start > 3:  # a run of lines from `start`, whose end is a corner
+            kept[start:end] = _needed(vertices[start:end])
+    return Path(vertices[kept], codes[kept])
+
+
+def _needed(points: Any) -> Any:
+    """Which points a line needs to stay within `TOLERANCE` of itself (Ramer, Douglas and Peucker)."""
+    needed = np.zeros(len(points), dtype=bool)
+    needed[[0, -1]] = True
+    left = [(0, len(points) - 1)]
+    while left:
+        first, last = left.pop()
+        if last - first < 2:
+            continue
+        across = points[last] - points[first]
+        between = points[first + 1 : last] - points[first]
+        length = np.hypot(*across)
+        if length > 0:
+            along = np.clip(between @ across / length**2, 0, 1)
+            away = np.hypot(*(between - along[:, None] * across).T)
+        else:
+            away = np.hypot(*between.T)
+        farthest = int(np.argmax(away))
+        if away[farthest] > TOLERANCE:
+            needed[first + 1 + farthest] = True
+            left += [(first, first + 1 + farthest), (first + 1 + farthest, last)]
+    return needed
 
 
 def _is_circle(path: Any) -> bool:
@@ -405,6 +438,10 @@ class _Renderer(RendererBase):
         marker = marker_path.transformed(marker_trans + Affine2D().scale(1, -1))
         reach = float(np.abs(marker.vertices).max(initial=0.0)) + self._line_width(gc) / 2
         circle = _is_circle(marker_path)
+        line = face.replace("fill", "stroke")
+        dots = circle and face and (not stroke or ("opacity" not in style and stroke.startswith(line)))
+        if dots:  # a line of no length with round ends
+            style = f'{line} stroke-width="{_short(2 * reach)}" stroke-linecap="round"'
         if len(marker.vertices) < 3:  # a tick has no inside
             style = stroke
         alone = "opacity" in style
@@ -415,12 +452,15 @@ class _Renderer(RendererBase):
             if not (left - reach < x < right + reach and low - reach < y < high + reach):
                 continue
             place = marker.transformed(Affine2D().translate(x, self.height - y))
-            data = _circle(x, self.height - y, marker) if circle else _data(place)
+            if dots:
+                data = f"{_data(Path([(x, self.height - y)]))}h0"
+            else:
+                data = _circle(x, self.height - y, marker) if circle else _data(place)
             inside = left + reach <= x <= right - reach and low + reach <= y <= high - reach
             (whole if inside or clip is None else cut).append(data)
         for datas, seen in ((whole, None), (cut, self._box((left, low, right, high)))):
             for data in datas if alone else ["".join(datas)]:
-                self._add(style, data, seen, joins=not alone and style == stroke)
+                self._add(style, data, seen, joins=not alone and bool(dots or style == stroke))
 
     def option_scale_image(self) -> bool:
         return True

@@ -326,8 +326,8 @@ def _cleaned(path: Any, transform: Any, clip: Box | None) -> Any:
     cleaned = path.cleaned(transform, remove_nans=True, clip=clip, curves=True, simplify=False)
     vertices, codes = cleaned.vertices[:-1], cleaned.codes[:-1]  # without the stop at its end
     kept = np.ones(len(codes), dtype=bool)
-    starts = np.flatnonzero(codes != Path.LINETO)
-    for start, end in zip(starts, [*starts[1:], len(codes)], strict=True):
+    starts = np.append(np.flatnonzero(codes != Path.LINETO), len(codes))
+    for start, end in itertools.pairwise(starts):
         if end - start > 3:  # a run of lines from `start`, whose end is a corner
             kept[start:end] = _needed(vertices[start:end])
     return Path(vertices[kept], codes[kept])

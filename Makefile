@@ -34,7 +34,7 @@ execute: $(READY)  ## run every chapter again, in place (CHAPTER=book/name.ipynb
 
 test:  ## everything: lint, types, unit, property and paper tests, chapters, the site in a browser
 	@$(PYTHON) tests/browser.py
-	@$(MAKE) --no-print-directory book
+	@$(MAKE) --no-print-directory $(READY)
 	@$(BIN)/python tests/run.py all
 
 quick: $(READY)  ## the tests to run every few minutes: lint, types, unit and property tests

@@ -4,23 +4,21 @@
 time; the last line says how many tests passed. A test that did not run did not pass: with the environment
 variable CI set, a skipped test is a failure.
 
-nbval runs a chapter again only where something has changed since the chapter last passed: the chapter, the
-package, the pinned versions, this Python. The step says which it left out; with CI set it leaves out none.
-The chapters are run once more by the next step in any case, and compared to the last pixel.
+What needs one processor and nothing that comes later is done first, side by side: style and types, the
+book, and the compilation of the engine. A chapter is run once: by nbval, and what that run showed is compared
+to the last pixel (tests/notebooks/rerun.py).
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -35,14 +33,17 @@ COVERAGE = ["--cov=aggbandit", "--cov-report=term:skip-covered"]
 SANITIZE = ROOT / "tests" / "notebooks" / "sanitize.cfg"
 NBVAL = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={CELL_LIMIT}", *PARALLEL]
 NBVAL += [f"--nbval-sanitize-with={SANITIZE}"]
-STAMPS = ROOT / "_build" / "nbval.json"  # by chapter: the fingerprint with which it last passed
-CHAPTERS = ["(the chapters)"]  # stands for the notebooks of the book where a step names its folders
+CHAPTERS = "(the chapters)"  # stands for the notebooks of the book where a step names its folders
 
 LINT = {
-    "style (ruff)": ["ruff", "check", "--quiet", "."],
-    "format (ruff)": ["ruff", "format", "--quiet", "--check", "."],
-    "types (mypy)": ["mypy", "--no-error-summary"],
+    "style (ruff)": [str(BIN / "ruff"), "check", "--quiet", "."],
+    "format (ruff)": [str(BIN / "ruff"), "format", "--quiet", "--check", "."],
+    "types (mypy)": [str(BIN / "mypy"), "--no-error-summary"],
 }
+ENGINE = {"the engine, compiled once": [sys.executable, "tests/compile_engine.py"]}
+BOOK = {"the book, built": ["make", "--no-print-directory", "book"]}
+FIRST = {"lint": LINT, "quick": LINT | ENGINE, "all": BOOK | ENGINE | LINT}
+
 # A step of pytest: its folders, or the chapters, and its options. Every folder of tests/ is in some step.
 EXAMPLES = {"examples in docstrings": (["../src/aggbandit"], ["--doctest-modules"])}
 QUICK = {
@@ -53,8 +54,7 @@ ALL = {
     "units, properties, paper": (["unit", "property", "paper"], [*PARALLEL, *COVERAGE]),
     **EXAMPLES,
     "project": (["project"], []),
-    "chapters, by nbval": (CHAPTERS, NBVAL),
-    "chapters, run again": (["notebooks"], []),
+    "chapters, run again": (["notebooks", CHAPTERS], NBVAL),
     "site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"]),
 }
 PLANS = {"lint": {}, "quick": QUICK, "all": ALL}
@@ -66,9 +66,8 @@ def main() -> int:
         print(f"usage: run.py {'|'.join(PLANS)}", file=sys.stderr)
         return 2
     total = 0
-    for name, command in LINT.items():
-        if not step(name, [str(BIN / command[0]), *command[1:]]):
-            return 1
+    if not side_by_side(FIRST[plan]):
+        return 1
     for name, (folders, options) in PLANS[plan].items():
         passed = pytest(name, folders, options)
         if passed is None:
@@ -78,29 +77,54 @@ def main() -> int:
     return 0
 
 
-def step(name: str, command: list[str]) -> bool:
+def side_by_side(commands: Mapping[str, Sequence[str]]) -> bool:
+    """Run commands at the same time; say what each said, and whether one failed."""
+    print(f"\n== {', '.join(commands)}", flush=True)
+    start = time.perf_counter()
+    with ThreadPoolExecutor(len(commands)) as pool:
+        runs = [pool.submit(run_quietly, command) for command in commands.values()]
+    failed = False
+    for name, run in zip(commands, runs, strict=True):
+        done = run.result()
+        if done.stdout:
+            print(done.stdout, end="", flush=True)
+        if done.returncode != 0:
+            report_failure(name, done.returncode)
+            failed = True
+    if not failed:
+        print(f"   {time.perf_counter() - start:.1f} s", flush=True)
+    return not failed
+
+
+def run_quietly(command: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """Run one command and keep what it says."""
+    return subprocess.run(
+        command, cwd=ROOT, check=False, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+
+
+def step(name: str, command: Sequence[str]) -> bool:
     """Run one command; say which step it is, how long it took, and whether it failed."""
     print(f"\n== {name}", flush=True)
     start = time.perf_counter()
     done = subprocess.run(command, cwd=ROOT, check=False)
     if done.returncode != 0:
-        print(f"\nFAILED: {name} (the lines above say why; exit status {done.returncode})", file=sys.stderr)
+        report_failure(name, done.returncode)
         return False
     print(f"   {time.perf_counter() - start:.1f} s", flush=True)
     return True
 
 
+def report_failure(name: str, status: int) -> None:
+    print(f"\nFAILED: {name} (the lines above say why; exit status {status})", file=sys.stderr, flush=True)
+
+
 def pytest(name: str, folders: list[str], options: list[str]) -> int | None:
-    """Run pytest on folders of tests/, or on the chapters; the number of tests passed, None at a failure."""
-    chapters = folders == CHAPTERS
-    paths = list(chapters_of_the_book()) if chapters else [ROOT / "tests" / folder for folder in folders]
-    paths = [path for path in paths if path.exists()]
-    if chapters and paths and not os.environ.get("CI"):
-        paths = changed(paths)
-        if not paths:
-            print(f"\n== {name}\n   nothing has changed since every chapter last passed (CI=1 runs them all)")
-            return 0
-    if not paths:
+    """Run pytest on folders of tests/, and on the chapters; the number of tests passed, None at a failure."""
+    chapters = list(chapters_of_the_book()) if CHAPTERS in folders else []
+    tests = [ROOT / "tests" / folder for folder in folders if folder != CHAPTERS]
+    paths = [path for path in [*tests, *chapters] if path.exists()]
+    if len(paths) < len(folders):
         print(f"\nFAILED: {name}: there is nothing to test", file=sys.stderr)
         return None
     with (
@@ -112,38 +136,11 @@ def pytest(name: str, folders: list[str], options: list[str]) -> int | None:
         if not step(name, command):
             return None
         suites = list(counts(report))
-    if chapters:
-        STAMPS.parent.mkdir(exist_ok=True)
-        STAMPS.write_text(json.dumps(stamps() | fingerprints(paths), indent=1))
     passed, skipped = (sum(column) for column in zip(*suites, strict=True))
     if skipped and os.environ.get("CI"):
         print(f"\nFAILED: {name}: {skipped} tests were skipped, and with CI set none may be", file=sys.stderr)
         return None
     return passed
-
-
-def changed(chapters: list[Path]) -> list[Path]:
-    """The chapters that nbval has not passed as they are now; says which are left out."""
-    before, now = stamps(), fingerprints(chapters)
-    left = [chapter.stem for chapter in chapters if before.get(chapter.name) == now[chapter.name]]
-    if left and len(left) < len(chapters):
-        print(f"\nnbval leaves out what has not changed since it passed: {', '.join(left)} (CI=1 runs all)")
-    return [chapter for chapter in chapters if chapter.stem not in left]
-
-
-def stamps() -> dict[str, str]:
-    return json.loads(STAMPS.read_text()) if STAMPS.is_file() else {}
-
-
-def fingerprints(chapters: Iterable[Path]) -> dict[str, str]:
-    """By chapter, a hash of everything that decides what running it shows."""
-    tools = ROOT / "book" / "_tools"
-    sources = [*(ROOT / "src").rglob("*.py"), *(tools / "kernel").glob("*.py"), tools / "execute.py"]
-    shared = hashlib.sha256(f"{sys.version} {platform.platform()} {platform.processor()}".encode())
-    for path in [*sorted(sources), SANITIZE, ROOT / "constraints.txt", Path(__file__)]:
-        shared.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
-    seed = shared.digest()
-    return {chapter.name: hashlib.sha256(seed + chapter.read_bytes()).hexdigest() for chapter in chapters}
 
 
 def counts(report: Path) -> Iterator[tuple[int, int]]:

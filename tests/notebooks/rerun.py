@@ -1,9 +1,9 @@
 """Run every chapter once more and compare twice: by nbval, and what nbval does not look at.
 
-nbval runs the cells of a chapter, and each cell is a test: it raises nothing and shows the committed text. The
-kernel's messages about widgets, which nbval leaves aside, are kept meanwhile. When the last cell has run, one
-more test of the chapter compares everything that it shows, every picture by its pixels and every frame of the
-moving figures.
+nbval runs the cells of a chapter, and each cell is a test: it raises nothing and shows the committed text.
+The kernel's messages about widgets, which nbval leaves aside, are kept meanwhile. When the last cell has run,
+one more test of the chapter compares everything that it shows, every picture by its pixels and every frame of
+the moving figures.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A chapter that is run again is compared beyond what nbval looks at: the pictures, and the widgets' frames."""
+"""A chapter that is run again is compared beyond what nbval looks at: pictures, and the widgets' frames."""
 
 from __future__ import annotations
 
@@ -70,5 +70,9 @@ def test_nbval_sees_another_text_and_the_comparison_everything(
 ) -> None:
     said = complaints[1]
     assert {test for test in TESTS if said[test]} == {TESTS[0], TESTS[-1]}
-    for place in ("cell 1, output 0 text", "cell 2, output 0 data image/png: picture differs", "widget state"):
+    for place in (
+        "cell 1, output 0 text",
+        "cell 2, output 0 data image/png: picture differs",
+        "widget state",
+    ):
         assert place in said[TESTS[-1]]

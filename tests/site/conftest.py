@@ -18,6 +18,7 @@ sys.path.insert(0, str(TESTS))
 import browser as browsers  # noqa: E402  (the path is set just above)
 
 SITE = TESTS.parent / "_build" / "html"
+LIMIT = 120_000  # milliseconds after which a page is taken to hang, on a machine that is busy
 NARROW = {"width": 360, "height": 800}
 WIDE = {"width": 1280, "height": 900}
 HOSTS = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
@@ -105,6 +106,7 @@ class Visit:
 def visit(address: str, browser: Browser, server: str) -> Iterator[Visit]:
     """The page at `address`, opened once for all tests, in a wide window and the light theme."""
     context = browser.new_context(viewport=WIDE, color_scheme="light")
+    context.set_default_timeout(LIMIT)
     visit = Visit(context.new_page())
     visit.listen()
     visit.page.goto(f"{server}/{address}", wait_until="load")
@@ -117,6 +119,7 @@ def visit(address: str, browser: Browser, server: str) -> Iterator[Visit]:
 def plain_page(address: str, browser: Browser, server: str) -> Iterator[Page]:
     """The page at `address` in a browser without JavaScript."""
     context = browser.new_context(viewport=WIDE, java_script_enabled=False)
+    context.set_default_timeout(LIMIT)
     page = context.new_page()
     page.goto(f"{server}/{address}", wait_until="load")
     yield page

@@ -37,7 +37,7 @@ test:  ## everything: lint, types, unit, property and paper tests, chapters, the
 	@$(MAKE) --no-print-directory $(READY)
 	@$(BIN)/python tests/run.py all
 
-quick: $(READY)  ## the tests to run every few minutes: lint, types, unit and property tests
+quick: $(READY)  ## the tests to run every few minutes: lint, types, unit and property tests but for long ones
 	@$(BIN)/python tests/run.py quick
 
 bench: $(READY)  ## measure the figures of merit and write book/bench.md (two minutes)

@@ -42,12 +42,22 @@ LINT = {
 }
 ENGINE = {"the engine, compiled once": [sys.executable, "tests/compile_engine.py"]}
 BOOK = {"the book, built": ["make", "--no-print-directory", "book"]}
-FIRST = {"lint": LINT, "quick": LINT | ENGINE, "all": BOOK | ENGINE | LINT}
+FIRST = {"lint": LINT, "quick": LINT, "all": BOOK | ENGINE | LINT}
 
 # A step of pytest: its folders, or the chapters, and its options. Every folder of tests/ is in some step.
+# `make quick` leaves out what takes seconds: the compiled engine against the reference, and long runs.
+LONG = [
+    "tests/unit/test_engine.py",
+    "tests/unit/test_dikin.py::test_second_moments_by_monte_carlo",
+    "tests/unit/test_increasing_rates.py::test_extreme_losses_at_the_largest_rate",
+    "tests/unit/test_increasing_rates.py::test_rounding_does_not_accumulate",
+    "tests/unit/test_occupancy_set.py::test_rounding_does_not_add_up_over_many_steps",
+    "tests/property/test_geometry.py::test_ten_thousand_rounds_on_a_thin_triangle",
+    "tests/property/test_history_files.py::test_any_header_gives_a_history_or_a_named_error",
+]
 EXAMPLES = {"examples in docstrings": (["../src/aggbandit"], ["--doctest-modules"])}
 QUICK = {
-    "units and properties": (["unit", "property"], PARALLEL),
+    "units and properties": (["unit", "property"], [*PARALLEL, *(f"--deselect={test}" for test in LONG)]),
     **EXAMPLES,
 }
 ALL = {

@@ -28,7 +28,7 @@ Make the call the last expression of its cell.
   `{value: "what to write"}` labels them; numbers are otherwise written with as few digits as tell them apart.
 - `alt` is a format string over the parameters, or a function of them; each frame gets its own words.
 - `caption`: the takeaway, and a question to move for. `$…$` is mathematics, inline HTML is allowed.
-- On a page, at most 40 frames and 400 kB: a plain line plot is 6–10 kB, a busy double one 15–20 kB. A whole
+- On a page, at most 40 frames and 400 kB: a plain plot is 6–8 kB, a busy double one 13–17 kB. A whole
   chapter must stay under 1 MB. In a live notebook there is no limit.
 
 How it moves. Each frame is an `HTML` widget in a `Stack`, and the control's index is linked to the

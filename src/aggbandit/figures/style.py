@@ -62,8 +62,9 @@ DASHES = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 WIDTH = 6.0
-"""Width of a figure in inches; at `DPI` that is 780 pixels, shown at most 640 CSS pixels wide."""
+"""Width of a figure in inches, shown at most 640 pixels wide."""
 DPI = 130
+"""Of rasters."""
 
 # Scales of one hue. On the light page each step is darker than the one before and on the grid to which
 # rasters are rounded, so that rounding cannot change their order; step 8 is the quantity's own color.

@@ -216,13 +216,13 @@ def _what_is_guaranteed(ax: Any) -> None:
     inner = d[np.abs(d) < 0.999]
     upper = -np.abs(inner) - np.log1p(-np.abs(inner))
     ax.plot(inner, upper, color=BOUND, ls=":", label="upper: $\\rho(-r)$")
-    ax.plot([], [], color=INK, label="divergence from $x$")
+    ax.plot([], [], color=INK, label="divergence")
     ax.axvspan(-1, 1, color=REGION, alpha=0.35, lw=0, zorder=0)
     ax.plot(0, 0, "o", color=LEARNER, ms=6, clip_on=False, zorder=5)
     ax.set(xlim=(-6, 3), ylim=(0, 5), ylabel="divergence")
     ax.set_xlabel("local distance from $x$, backwards (−) and onwards (+)")
     place = {"loc": "lower left", "bbox_to_anchor": (-0.08, 1.0), "ncols": 3}
-    ax.legend(**place, fontsize=10.5, handlelength=1.6, columnspacing=1.2, frameon=False)
+    ax.legend(**place, fontsize=10.5, handlelength=1.3, columnspacing=0.8, frameon=False)
 
 
 def _along_the_path(ax: Any, body: Polytope, ellipse: DikinEllipsoid, direction: FloatArray) -> None:

@@ -274,7 +274,7 @@ def hidden_street(
                 ha="right", va="bottom",
             )  # fmt: skip
         ax.axvline(switch, color=INK, lw=1, ls=":")
-        ax.set(xlabel="round", title=label, xlim=(0, len(curve)))
+        ax.set(xlabel="round", title=label, xlim=(0, len(curve)), xticks=np.linspace(0, len(curve), 3))
     panels[0].set(ylim=(0, 1.08))
     return fig
 
@@ -293,5 +293,5 @@ def measured_and_promised(regrets: Mapping[str, Sequence[float]], bound: float, 
     ax.axvline(0, color=BEST, lw=1)
     ax.set_yticks(range(0, -len(regrets), -1), list(regrets))
     ax.set(xlim=(0, 1.08 * max(bound, reference)), ylim=(-len(regrets) + 0.4, 0.6), xlabel="regret")
-    ax.legend(loc="lower left", bbox_to_anchor=(0.35, 1.0), ncols=2, frameon=False, fontsize=11)
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize=11)
     return fig

@@ -122,9 +122,10 @@ def test_the_table_of_the_city_has_every_number_of_it() -> None:
     rows = [row.strip("|").split("|") for row in ch01.city_table(world).splitlines()[2:]]
     assert len(rows) == 14
     numbers = {}
-    for leg, at, she, *cells in rows:
-        h, s, a = int(leg) - 1, world.state_names.index(at.strip()), ["keeps", "turns"].index(she.strip())
-        numbers[h, s, a] = [[float(n) for n in cell.replace("*", "").split(",")] for cell in cells]
+    for choice, *cells in rows:
+        leg, at, does = choice.strip().split(", ")
+        h, s, a = int(leg) - 1, world.state_names.index(at), world.action_names.index(does)
+        numbers[h, s, a] = [[float(n) for n in cell.replace("*", "").split()] for cell in cells]
     for (h, s, a), cells in numbers.items():
         tables = world.mdp.transitions, world.loss, world.other_losses["rain"]
         np.testing.assert_allclose(cells, np.transpose([table[h, s, a] for table in tables]), atol=1e-12)

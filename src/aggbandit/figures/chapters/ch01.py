@@ -104,17 +104,18 @@ def city_table(world: World) -> str:
     """
     mdp, rain = world.mdp, world.other_losses["rain"]
     rows = [
-        "| leg | at | she | " + " | ".join(f"to {name}" for name in world.state_names) + " |",
-        "|:-:|:--|:--|" + ":-:|" * mdp.n_states,
+        "| leg, place, choice | " + " | ".join(f"to {name}" for name in world.state_names) + " |",
+        "|:--|" + ":-:|" * mdp.n_states,
     ]
     for h, s, a in np.ndindex(mdp.shape[:3]):
         if mdp.reachable[h, s]:
             cells = (
-                f"**{mdp.transitions[h, s, a, t]:.1f}**, {world.loss[h, s, a, t]:.1f}, {rain[h, s, a, t]:.1f}"
+                f"**{mdp.transitions[h, s, a, t]:.1f}**\N{NO-BREAK SPACE}{world.loss[h, s, a, t]:.1f}"
+                f"\N{NO-BREAK SPACE}{rain[h, s, a, t]:.1f}"
                 for t in range(mdp.n_states)
             )
-            name, does = world.state_names[s], f"{world.action_names[a]}s"
-            rows.append(f"| {h + 1} | {name} | {does} | " + " | ".join(cells) + " |")
+            choice = f"{h + 1}, {world.state_names[s]}, {world.action_names[a]}"
+            rows.append(f"| {choice} | " + " | ".join(cells) + " |")
     return "\n".join(rows)
 
 

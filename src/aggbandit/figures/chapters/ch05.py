@@ -33,8 +33,14 @@ def three_units(
 ) -> Figure:
     """Where one step from `start` ends in the polygon `body`: subtracted in several units, and mirrored.
 
-    `plain` gives for each system of units where the loss, subtracted in those units, leads; `mirrored`
-    is where the barrier's step leads, in all of them.
+    Args:
+        body: a polygon.
+        start: (2,) the point from which the step is made.
+        plain: for each system of units, where the loss leads that is subtracted in those units.
+        mirrored: (2,) where the barrier's step leads, in all of them.
+
+    Returns:
+        The figure.
     """
     fig: Figure
     fig, ax = axes(height=2.2)
@@ -60,7 +66,14 @@ def three_units(
 def map_subtract_map_back(p: float, losses: Sequence[float]) -> Figure:
     """The slope R'(p) of the barrier of the interval (0, 1), and steps of mirror descent along it.
 
-    From `p`, up to the slope, down by each of the `losses` (rate times loss) in turn, and back.
+    From p, up to the slope, down by each of the losses in turn, and back.
+
+    Args:
+        p: where the first step begins.
+        losses: rate times loss, for each step.
+
+    Returns:
+        The figure.
     """
     grid = np.linspace(0.02, 0.98, 400)
     fig: Figure
@@ -105,7 +118,14 @@ def _beside(ax: Any, words: str, at: tuple[float, float], shift: tuple[float, fl
 def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int) -> Figure:
     """Two paths in the triangle of three arms, up to round `shown`, and each one's smallest probability.
 
-    `barrier` and `entropy` (T + 1, 3) hold the points of all rounds; the losses change after round `change`.
+    Args:
+        barrier: (T + 1, 3) the points of all rounds behind a barrier.
+        entropy: (T + 1, 3) those with entropy.
+        shown: the round up to which the paths are drawn, from 1.
+        change: the round after which the losses change.
+
+    Returns:
+        The figure, of two panels.
     """
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.1, width_ratios=(1, 1.25))
@@ -137,8 +157,14 @@ def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int)
 def one_long_step(body: Polytope, start: FloatArray, loss: FloatArray, size: float) -> Figure:
     """One step from `start` with dual length `size`, and what it costs in divergence against its bounds.
 
-    `loss` gives the direction (its length does not matter); `body` is two-dimensional, and `start` is near
-    its lower wall, which is shown magnified.
+    Args:
+        body: a polygon whose lower wall is the first axis.
+        start: (2,) a point near that wall; what is around it is shown magnified.
+        loss: (2,) the direction; its length does not matter.
+        size: the dual length of the step.
+
+    Returns:
+        The figure, of three panels.
     """
     barrier = LogBarrier(body)
     ellipse = barrier.dikin(start)
@@ -206,8 +232,14 @@ def _last_inside(body: Polytope, start: FloatArray, end: FloatArray) -> FloatArr
 def ledger(bounds: Mapping[str, MirrorDescentBound], regrets: Mapping[str, float]) -> Figure:
     """The three terms of the mirror-descent lemma as stacked bars, and the regret they bound.
 
-    `bounds` and `regrets` have one entry a schedule, by its name. A credit lies over the end of the bar from
-    which it is taken, a charge is put at its end.
+    A credit lies over the end of the bar from which it is taken, a charge is put at its end.
+
+    Args:
+        bounds: for each schedule, by its name, what the lemma promises.
+        regrets: for each schedule, what was paid.
+
+    Returns:
+        The figure.
     """
     fig: Figure
     fig, ax = axes(height=0.85 + 0.66 * len(bounds))

@@ -48,7 +48,15 @@ def one_round(
 ) -> Figure:
     """A round of the game on three arms: the ellipse, y on it, the places allowed around y, z, and z_hat.
 
-    `allowed` (k, 3) are the corners of the region the hand may be moved in, in order; `y`, `z`, `z_hat` (3,).
+    Args:
+        ellipse: the Dikin ellipsoid on which y was drawn.
+        y: (3,) the point chosen.
+        allowed: (k, 3) the corners of the region the hand may be moved in, in order.
+        z: (3,) where it is moved to.
+        z_hat: (3,) the arm that is drawn.
+
+    Returns:
+        The figure.
     """
     fig: Figure
     fig, ax = axes(height=3.4)
@@ -75,10 +83,21 @@ def moved_hands(
 ) -> Figure:
     """Where the hand is moved for every y tried, and what the mean of the estimate becomes.
 
-    `y`, `z` (k, 3) are what was tried and what was made of it; `loss` and `mean` (3,) are the true loss and
-    the mean estimate, drawn in the local coordinates of `ellipse`, in which dual norms are lengths, with
-    a disc of the given `radius` around the truth: what the bound allows. A disc that does not fit into the
-    frame is refused.
+    The losses are drawn in the local coordinates of the ellipse, in which dual norms are lengths.
+
+    Args:
+        ellipse: the Dikin ellipsoid on which y is drawn.
+        y: (k, 3) what is tried.
+        z: (k, 3) what is made of it.
+        loss: (3,) the true loss.
+        mean: (3,) the mean of the estimate.
+        radius: of a disc around the truth, what the bound allows.
+
+    Returns:
+        The figure, of two panels.
+
+    Raises:
+        ValueError: for a disc that does not fit into the frame.
     """
     reach = REACH * ellipse.dual_norm(loss)
     if radius > reach:
@@ -112,10 +131,14 @@ def moved_hands(
 
 
 def regret_curves(curves: Mapping[str, FloatArray], undisturbed: str) -> Figure:
-    """Regret against rounds, one line a name: the mean of the rows of each of the `curves` (seeds, T).
+    """Regret against rounds, one line a name, with bands of two standard errors.
 
-    Each line has its name at its end and a band of two standard errors; the one called `undisturbed` is what
-    the others are compared with.
+    Args:
+        curves: for each name the regret so far, (seeds, T); its mean is drawn.
+        undisturbed: the name of the line that the others are compared with.
+
+    Returns:
+        The figure.
     """
     fig: Figure
     fig, ax = axes(height=3.6)
@@ -150,7 +173,14 @@ def believed_and_true(
 ) -> Figure:
     """How often each place is met, leg by leg: as believed, as it is, and in one night.
 
-    `believed`, `true` and `night` (legs, places) are the distributions of y, of z, and the visits of z_hat.
+    Args:
+        believed: (legs, places) the distributions of y.
+        true: (legs, places) those of z.
+        night: (legs, places) the visits of z_hat.
+        places: their names.
+
+    Returns:
+        The figure, one panel a leg.
     """
     fig: Figure
     fig, panels = axes(1, len(believed), height=3.0, sharey=True)

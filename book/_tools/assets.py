@@ -1,4 +1,4 @@
-"""Fetch what the pages load in the browser (widgets, mathematics) and lay it out as the site expects.
+"""Fetch what the pages load in the browser from elsewhere (mathematics) and lay it out as the site expects.
 
 `npm ci` installs the exact versions of package-lock.json, hash for hash, in a scratch folder; the few files
 that a page can ask for are copied to the destination. No install script is run.
@@ -18,9 +18,7 @@ TOOLS = Path(__file__).resolve().parent
 LOCKS = ("package.json", "package-lock.json", ".npmrc")
 
 # (where it lies in node_modules, where a page finds it under _static)
-WIDGETS = ("@jupyter-widgets/html-manager/dist", "widgets")
 MATHJAX = ("mathjax/es5", "mathjax")
-WIDGET_FILES = ("embed.js", "embed.js.LICENSE.txt", "*.woff2", "*.woff", "*.ttf")
 MATHJAX_FILES = ("tex-mml-chtml.js", "input/**/*", "output/chtml/**/*", "a11y/**/*", "sre/**/*", "ui/**/*")
 
 
@@ -30,7 +28,7 @@ def main() -> int:
     destination = parser.parse_args().destination
     if is_current(destination):
         return 0
-    print("fetching the browser's files (widgets, mathematics) ...", flush=True)
+    print("fetching the browser's files (mathematics) ...", flush=True)
     with tempfile.TemporaryDirectory(prefix="npm-") as scratch:
         error = install(Path(scratch))
         if error:
@@ -70,13 +68,13 @@ def lay_out(modules: Path, destination: Path) -> None:
     """Fill a folder beside the destination, then put it in its place in one move."""
     fresh = destination.with_name(destination.name + ".new")
     shutil.rmtree(fresh, ignore_errors=True)
-    for (source, folder), patterns in ((WIDGETS, WIDGET_FILES), (MATHJAX, MATHJAX_FILES)):
-        for pattern in patterns:
-            for file in sorted((modules / source).glob(pattern)):
-                if file.is_file():
-                    target = fresh / folder / file.relative_to(modules / source)
-                    target.parent.mkdir(parents=True, exist_ok=True)
-                    shutil.copy(file, target)
+    source, folder = MATHJAX
+    for pattern in MATHJAX_FILES:
+        for file in sorted((modules / source).glob(pattern)):
+            if file.is_file():
+                target = fresh / folder / file.relative_to(modules / source)
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(file, target)
     (fresh / "recipe.txt").write_text(recipe())
     shutil.rmtree(destination, ignore_errors=True)
     fresh.rename(destination)

@@ -8,6 +8,7 @@
 
   // The theme complains in the console when no mode was ever chosen.
   if (!document.documentElement.dataset.mode) document.documentElement.dataset.mode = "auto";
+  document.documentElement.classList.add("ab-script");
 
   // Formulas are text: only those that are wider than the page, and scroll, are stops of the Tab key.
   const config = (window.MathJax = window.MathJax || {});
@@ -40,6 +41,9 @@
     }
   }
 
+  /** Words without the marks of formulas. */
+  const plain = (element) => element.textContent.replace(/\\[()]/g, "").replace(/\s+/g, " ").trim();
+
   function nameTheme() {
     const sidebar = document.querySelector(".bd-sidebar-primary");
     if (sidebar && !sidebar.hasAttribute("role")) {
@@ -49,6 +53,12 @@
     for (const entry of document.querySelectorAll("div[role=doc-biblioentry]")) {
       entry.setAttribute("role", "listitem");
     }
+    for (const fold of document.querySelectorAll("button.toggle-button")) {
+      fold.setAttribute("aria-label", `Show ${plain(fold.closest(".admonition-title"))}`);
+    }
+    document.querySelectorAll("button.copybtn").forEach((button, index) => {
+      button.setAttribute("aria-label", `Copy listing ${index + 1}`);
+    });
     for (const corner of document.querySelectorAll("th")) {
       if (corner.textContent.trim()) continue;
       const cell = document.createElement("td"); // an empty corner of a table is no heading

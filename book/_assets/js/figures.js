@@ -12,9 +12,6 @@ window.figures = (() => {
 
   const STATE = "application/vnd.jupyter.widget-state+json";
   const SOON = 350; // milliseconds of rest before a new picture is put into words
-  const root = document.documentElement;
-  root.classList.add("ab-script");
-
   const name = (reference) => reference.replace("IPY_MODEL_", "");
   const models = new Map(); // name -> Model
   const frames = new Map(); // name -> the element that shows it

@@ -1,22 +1,30 @@
 """Sphinx extension: what leaves a page.
 
 Scripts that were added twice are kept once, and those of Thebe (a remote kernel this book does not use, with
-an address on a public network) are dropped. Of the names that every proof bears, the first proof keeps them.
+an address on a public network) are dropped. Of the names that every proof, exercise and solution bears, the
+first keeps them. Each formula in a line says how wide it will be, about, so that the line is not broken anew
+when it is typeset.
 """
 
 from __future__ import annotations
 
+import html
 import re
 from typing import Any
 
-SHARED_NAME = re.compile(r' id="(proof|proof-content)"')
+SHARED_NAME = re.compile(r' id="(proof|(?:proof|exercise|solution)-content)"')
+FORMULA = re.compile(r'<span class="math notranslate nohighlight">\\\((.*?)\\\)</span>', re.DOTALL)
+RAISED = re.compile(r"[_^](?:\{([^{}]*)\}|(\\[a-zA-Z]+|.))")
+UNSEEN = re.compile(
+    r"\\(?:mathcal|mathbb|mathrm|mathbf|mathit|text|operatorname|hat|tilde|bar|widehat|widetilde|left|right|[,;!:])"
+)
 
 
 def tidy(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
     scripts = context.get("script_files", [])
     context["script_files"] = list(_once(script for script in scripts if not _is_thebe(script)))
     if "body" in context:
-        context["body"] = _named_once(context["body"])
+        context["body"] = FORMULA.sub(_measured, _named_once(context["body"]))
 
 
 def _named_once(body: str) -> str:
@@ -28,6 +36,21 @@ def _named_once(body: str) -> str:
         return "" if known else name[0]
 
     return SHARED_NAME.sub(first, body)
+
+
+def _measured(formula: re.Match[str]) -> str:
+    opening, rest = formula[0].split(">", 1)
+    return f'{opening} style="--wide: {width(html.unescape(formula[1])):.1f}em">{rest}'
+
+
+def width(tex: str) -> float:
+    """About how wide a formula is, in heights of its letters: half of one each, less where it is raised."""
+    small = sum(len(_letters(one or other)) for one, other in RAISED.findall(tex))
+    return max(0.5, 0.55 * len(_letters(RAISED.sub("", tex))) + 0.36 * small)
+
+
+def _letters(tex: str) -> str:
+    return re.sub(r"[{}^_\\\s]", "", re.sub(r"\\[a-zA-Z]+", "x", UNSEEN.sub("", tex)))
 
 
 def _once(scripts: Any) -> Any:

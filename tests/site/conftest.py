@@ -71,11 +71,22 @@ def browser() -> Iterator[Browser]:
         running.close()
 
 
+# How far a page's contents moved by themselves, as the browser's own measure of layout shift counts it.
+SHIFT = """window.shift = 0;
+new PerformanceObserver(list => list.getEntries().forEach(one => { window.shift += one.value; }))
+    .observe({ type: "layout-shift", buffered: true });"""
+
+
 @dataclass
 class Visit:
-    """A page in the browser, and all that it asked for and complained of since it was opened."""
+    """A page in the browser, and all that it asked for and complained of since it was opened.
+
+    Attributes:
+        shift: How much its contents moved by themselves until all was there.
+    """
 
     page: Page
+    shift: float = 0.0
     requests: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
     errors: list[str] = field(default_factory=list)
@@ -109,8 +120,10 @@ def visit(address: str, browser: Browser, server: str) -> Iterator[Visit]:
     context.set_default_timeout(LIMIT)
     visit = Visit(context.new_page())
     visit.listen()
+    visit.page.add_init_script(SHIFT)
     visit.page.goto(f"{server}/{address}", wait_until="load")
     visit.settle()
+    visit.shift = visit.page.evaluate("window.shift")
     yield visit
     context.close()
 

@@ -20,7 +20,7 @@ BOOK = Path(__file__).resolve().parents[2] / "book"
 sys.path.insert(0, str(BOOK / "_ext"))
 import moving_figures  # noqa: E402  (the path is set just above)
 
-PAGE = """<!DOCTYPE html><html data-theme="light"><head><meta charset="utf-8"><title>figures</title>
+PAGE = """<!DOCTYPE html><html class="ab-script"><head><meta charset="utf-8"><title>figures</title>
 <link rel="stylesheet" href="{assets}/css/controls.css"><script src="{assets}/js/figures.js"></script></head>
 <body>{body}</body></html>"""
 VIEW = '<script type="application/vnd.jupyter.widget-view+json">{"model_id": "%s"}</script>'

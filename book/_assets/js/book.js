@@ -6,9 +6,13 @@
 (() => {
   "use strict";
 
-  // The theme complains in the console when no mode was ever chosen.
-  if (!document.documentElement.dataset.mode) document.documentElement.dataset.mode = "auto";
-  document.documentElement.classList.add("ab-script");
+  // The theme chooses light or dark at the end of the page; here it is known before anything is drawn.
+  const root = document.documentElement;
+  if (!root.dataset.mode) root.dataset.mode = "auto";
+  if (root.dataset.mode === "auto") {
+    root.dataset.theme = matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light";
+  }
+  root.classList.add("ab-script");
 
   // Formulas are text: only those that are wider than the page, and scroll, are stops of the Tab key.
   const config = (window.MathJax = window.MathJax || {});
@@ -87,7 +91,7 @@
     nameTheme();
     keepTogether();
     // A page without mathematics does not load MathJax.
-    window.addEventListener("load", () => Promise.resolve(MathJax.startup.promise).then(scrollByKeys));
+    window.addEventListener("load", () => Promise.resolve(MathJax.startup?.promise).then(scrollByKeys));
     window.addEventListener("resize", scrollByKeys);
     document.addEventListener("toggle", scrollByKeys, true); // a fold has no width before it is open
     document.addEventListener("click", (event) => {

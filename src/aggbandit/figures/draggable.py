@@ -96,7 +96,7 @@ _ROOM = re.compile(r"^export const room = \[(\d+), (\d+)\];$", re.MULTILINE)
 _COMMENT = re.compile(r"^ *(?://[^\n]*|/\*.*?\*/)\n", re.MULTILINE | re.DOTALL)
 
 
-class Drawing(anywidget.AnyWidget):
+class _Drawing(anywidget.AnyWidget):
     """The widget of a dragged figure; the browser draws it by its module.
 
     Attributes:
@@ -127,7 +127,7 @@ class Draggable:
     """
 
     widget: widgets.VBox
-    drawing: Drawing
+    drawing: anywidget.AnyWidget
     still: Mapping[str, str]
     still_metadata: Mapping[str, Mapping[str, Any]]
     text: str
@@ -185,7 +185,7 @@ def draggable(
     for name, table in (("data", data), ("start", start)):
         check_kind(name, table, Mapping, "a dictionary")
     frame = render(still, alt)
-    drawing = Drawing(
+    drawing = _Drawing(
         still=_roomy(module, frame.html),
         _esm=source(module),
         _css=(_MODULES / "drag.css").read_text(encoding="utf-8"),

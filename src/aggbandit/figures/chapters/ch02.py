@@ -127,8 +127,8 @@ def dials(
         },
         "start": {"p": p, "q": q},
         "still": flow(world, x, title=f"expected total {total}", dials=dict(zip(places, "pq", strict=True))),
-        "alt": f"p = {_hundredths(p)}, q = {_hundredths(q)}. On leg 2 the shares at riverside, in old town "
-        f"and on the ring road are {at}, {old} and {ring}. Expected total {total}.",
+        "alt": f"p = {_hundredths(p)}, q = {_hundredths(q)}. On leg 2 the shares at riverside, in the old "
+        f"town and on the ring road are {at}, {old} and {ring}. Expected total {total}.",
     }
 
 

@@ -140,7 +140,7 @@ export default figure({
   draw: (state, layout, data) => drawSquare(state, layout, data) + drawFlow(state, layout, data),
   words(state, data) {
     const [riverside, town, ring] = crowd(flow(data, state), 1).map((share) => decimals(share, 2));
-    return `p = ${decimals(state.p, 2)}, q = ${decimals(state.q, 2)}. On leg 2 the shares at riverside, in old town and on ` +
+    return `p = ${decimals(state.p, 2)}, q = ${decimals(state.q, 2)}. On leg 2 the shares at riverside, in the old town and on ` +
       `the ring road are ${riverside}, ${town} and ${ring}. Expected total ${decimals(cost(data, state), 3)}.`;
   },
   readout: (state, data) => [
@@ -150,7 +150,7 @@ export default figure({
   ],
   handles: () => [
     {
-      name: "p and q, probabilities of turning on leg 1 and in old town on leg 2",
+      name: "p and q, probabilities of turning on leg 1 and in the old town on leg 2",
       range: [0, 1],
       number: ({ p }) => p,
       value: ({ p, q }) => `p = ${decimals(p, 2)}, q = ${decimals(q, 2)}`,

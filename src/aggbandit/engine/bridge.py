@@ -228,7 +228,7 @@ class UFunctionRun:
             np.einsum("hsat,mhsat->mhsa", mdp.transitions, losses.tables),
             mdp.initial_state,
         )
-        self.truth = rows_of(mdp.transitions, np.ones(mdp.shape[:3]))
+        self.truth = _rows_of(mdp.transitions, np.ones(mdp.shape[:3]))
         rates = learner.rates
         counts = isinstance(learner.visits, EmpiricalDynamics)
         self.settings = u_kernels.Settings(
@@ -263,9 +263,10 @@ class UFunctionRun:
         expected_loss, total_loss = np.empty(last - first), np.empty(last - first)
         shape = learner.shape
         if isinstance(visits, EmpiricalDynamics):
-            counted = rows_of(visits.counts.astype(np.float64), visits.counts.sum(axis=-1).astype(np.float64))
+            visited = visits.counts.astype(np.float64)
+            counted = _rows_of(visited, visited.sum(axis=-1))
         else:
-            counted = rows_of(np.zeros((*shape[:3], 1)), np.ones(shape[:3]))
+            counted = _rows_of(np.zeros((*shape[:3], 1)), np.ones(shape[:3]))
         state = u_kernels.Learner(
             learner.theta.copy(),
             learner.policy(rng),
@@ -297,7 +298,7 @@ class UFunctionRun:
         return expected_loss, total_loss
 
 
-def rows_of(weights: FloatArray, total: FloatArray) -> u_kernels.Rows:
+def _rows_of(weights: FloatArray, total: FloatArray) -> u_kernels.Rows:
     """Dynamics as lists of the next states that a cell can lead to.
 
     Args:

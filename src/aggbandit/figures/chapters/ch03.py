@@ -130,8 +130,7 @@ def one_wall(points: Sequence[float]) -> Figure:
         bottom.plot(x, row, "o", color=LEARNER, ms=5)
     top.set(xlim=(-0.02, 1.02), ylim=(0.4, 5.5), ylabel="$R(p)$")
     bottom.set(ylim=(-0.6, len(points) - 0.4), xlabel="probability of turning, $p$")
-    words = [f"{x:g} ± {r:.4g}" for x, r in zip(points, reach, strict=True)]
-    bottom.set_yticks(range(len(points)), words)
+    bottom.set_yticks(range(len(points)), [f"± {r:.4g}" for r in reach])
     bottom.tick_params(axis="y", length=0)
     return fig
 
@@ -311,9 +310,7 @@ def straying(
         extremes: The expected totals of the best and the worst of all policies.
     """
     fig: Figure
-    # By hand, since the figures on the right have more digits in some frames than in others.
-    fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(len(ranges), 1.5), layout="none")
-    fig.subplots_adjust(left=0.21, right=0.755, top=0.98, bottom=0.12, hspace=0.42)
+    fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(len(ranges), 1.5))
     for i, (at, low, high) in enumerate(ranges.values()):
         _interval(top, -i, at, low, high)
     for wall in (0, 1):

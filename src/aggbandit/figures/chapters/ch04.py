@@ -79,13 +79,17 @@ def running_mean(
     left.set_yticks([-4, -2, 0, 2, 4])
     left.set_title("guesses, and their mean ✕", fontsize=11)
 
-    count = np.arange(1, len(directions) + 1)
-    error = np.linalg.norm(np.cumsum(estimates, axis=0) / count[:, None] - target, axis=1)
-    right.plot(count, error, color=FAINT, lw=1.5)
-    right.plot(count[:shown], error[:shown], color=ESTIMATE)
+    means = np.cumsum(estimates, axis=0) / np.arange(1, len(directions) + 1)[:, None]
+    error = np.linalg.norm(means - target, axis=1)
+    # At places evenly spread on a logarithmic axis, or the frames are too heavy for the page.
+    count = np.unique(np.append(np.geomspace(1, len(directions), 80).astype(int), [shown, len(directions)]))
+    right.plot(count, error[count - 1], color=FAINT, lw=1.5)
+    past = count[count <= shown]
+    right.plot(past, error[past - 1], color=ESTIMATE)
     right.plot(shown, error[shown - 1], "X", color=ESTIMATE, ms=9, mec=INK)
     typical = np.sqrt(4 * offset**2 + target @ target)
-    right.plot(count, typical / np.sqrt(count), color=BASELINE, ls="--", lw=1.3)
+    ends = count[[0, -1]]
+    right.plot(ends, typical / np.sqrt(ends), color=BASELINE, ls="--", lw=1.3)
     right.set(xscale="log", yscale="log", xlim=(0.8, 1.4 * len(directions)), ylim=(0.01, 6), xlabel="draws")
     right.set_xticks([1, 10, 100], ["1", "10", "100"])
     right.set_yticks([0.01, 0.1, 1], ["0.01", "0.1", "1"])

@@ -141,9 +141,23 @@ def test_step_and_reset_buttons_stay_in_range():
     assert path == [2, 2, 1, 0, 0]
 
 
+def test_a_parameter_that_is_time_can_be_played(monkeypatch):
+    linked = []
+    monkeypatch.setattr(widgets, "jslink", lambda source, target: linked.append((source, target)))
+    words = {"start": {"p": 0.5}, "caption": CAPTION, "alt": ALT}
+    still = figures.explorable(bar, p=[0, 0.5, 1], **words)
+    result = figures.explorable(bar, p=[0, 0.5, 1], play="p", **words)
+    assert not [part for part in still.widget.children[1].children[0].children if hasattr(part, "interval")]
+    *_, player = result.widget.children[1].children[0].children
+    assert (player.min, player.value, player.max) == (0, 1, 2)
+    assert ((player, "value"), (result.controls["p"], "index")) in linked
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"p": [0, 0.5, 1], "play": "q"}, "play names q, which has no slider"),
+        ({"p": [0, 1], "play": "p"}, "play names p, which has no slider"),
         ({"p": []}, "p has no values"),
         ({"p": list(range(41))}, "41 = 41 frames; at most 40"),
         ({"p": [0, 1], "q": list(range(21))}, "2 x 21 = 42 frames"),

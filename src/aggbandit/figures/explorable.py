@@ -26,6 +26,7 @@ Make the call the last expression of its cell.
   Fix the limits of the axes, so that only what is meant to move moves.
 - Values: numbers become a slider, a few words or two values of any kind become buttons.
   `{value: "what to write"}` labels them; numbers are otherwise written with as few digits as tell them apart.
+- Where a parameter is time, `play="p"` adds a button that moves its slider to the end, step by step.
 - `alt` is a format string over the parameters, or a function of them; each frame gets its own words.
 - `caption`: the takeaway, and a question to move for. `$…$` is mathematics, inline HTML is allowed.
 - On a page, at most 40 frames and 400 kB: a plain plot is 6–8 kB, a busy double one 13–17 kB. A whole
@@ -74,6 +75,8 @@ MAX_FRAMES = 40
 MAX_BYTES = 400_000
 PATIENCE = 0.25
 """Seconds that the kernel leaves the front end to move a figure by itself."""
+INTERVAL = 500
+"""Milliseconds from frame to frame of a figure that plays."""
 
 Values = Sequence[Any] | Mapping[Any, str]
 
@@ -120,6 +123,7 @@ def explorable(
     alt: str | Callable[..., str],
     labels: Mapping[str, str] | None = None,
     start: Mapping[str, Any] | None = None,
+    play: str | None = None,
     **values: Values,
 ) -> Explorable:
     """A figure of one or two parameters that moves in the browser, with or without a kernel.
@@ -130,6 +134,7 @@ def explorable(
         alt: The words of each frame: a format string over the parameters, or a function of them.
         labels: Names of the parameters in the text's symbols; by default their own.
         start: Values to open on; by default the first of each. Numbers need only be close.
+        play: The parameter that is time, if one is: its slider can be set to move by itself.
         **values: One or two parameters, each with its values: a list, or a mapping of values to labels.
 
     Returns:
@@ -137,9 +142,9 @@ def explorable(
 
     Raises:
         ValueError: for no or more than two parameters; values that are missing, given twice or written
-            alike; a start that is not among them; an empty caption or alternative text; words in braces
-            that are no parameter; frames of different sizes; and, unless the notebook is live, more than
-            40 frames or 400 kB.
+            alike; a start that is not among them; a `play` that names no slider; an empty caption or
+            alternative text; words in braces that are no parameter; frames of different sizes; and, unless
+            the notebook is live, more than 40 frames or 400 kB.
         TypeError: if `draw` returns something that is not a picture, or `start` is no table of values.
 
     Example:
@@ -185,12 +190,16 @@ def explorable(
         name: _control(list(options.values()), (labels or {}).get(name, name), opening[name])
         for name, options in parameters.items()
     }
+    if play is not None and not isinstance(controls.get(play), widgets.SelectionSlider):
+        raise ValueError(f"play names {play}, which has no slider; it must be the parameter that is time")
     stack, links = _stack(frames, list(controls.values()))
     stack.add_class("ab-stage")
     whole = widgets.VBox(
         [
             stack,
-            widgets.VBox([_row(control) for control in controls.values()]).add_class("ab-controls"),
+            widgets.VBox([_row(control, name == play) for name, control in controls.items()]).add_class(
+                "ab-controls"
+            ),
             widgets.HTMLMath(words).add_class("ab-caption"),
         ]
     ).add_class("ab-explorable")
@@ -388,8 +397,11 @@ def _follow(control: Any, stack: widgets.Stack) -> None:
     control.observe(moved, "index")
 
 
-def _row(control: Any) -> Any:
-    """A slider with its step and reset buttons; the page's script presses them where there is no kernel."""
+def _row(control: Any, moves: bool) -> Any:
+    """A slider with its buttons, which the page's script presses where there is no kernel.
+
+    They step and reset; where the slider moves by itself, one more plays it.
+    """
     if isinstance(control, widgets.ToggleButtons):
         return widgets.HBox([control]).add_class("ab-row")
     home = control.index
@@ -414,6 +426,10 @@ def _row(control: Any) -> Any:
         button.add_class(kind)
         button.on_click(action)
         buttons.append(button)
+    if moves:
+        player = widgets.Play(value=home, min=0, max=len(control.options) - 1, interval=INTERVAL)
+        widgets.jslink((player, "value"), (control, "index"))
+        buttons.append(player)
     return widgets.HBox([control, *buttons]).add_class("ab-row")
 
 

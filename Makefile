@@ -13,7 +13,7 @@ READY  := .venv/ready
 BOOK   := $(BIN)/python book/_tools
 
 .DEFAULT_GOAL := help
-.PHONY: help book serve lab execute test quick bench soak lint lock clean
+.PHONY: help book pdf serve lab execute test quick bench soak lint lock clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -22,6 +22,9 @@ book: $(READY)  ## build the book to _build/html (EXECUTE=1 runs every chapter f
 	@$(if $(EXECUTE),$(BOOK)/execute.py)
 	@$(BOOK)/assets.py _build/assets
 	@$(BOOK)/build.py
+
+pdf: $(READY)  ## print the built book as one PDF, _build/only-the-total.pdf (wants a Chromium or Chrome)
+	@$(BOOK)/pdf.py
 
 serve: $(READY)  ## serve the built book to this machine on a free port
 	@$(BOOK)/serve.py

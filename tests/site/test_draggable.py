@@ -21,7 +21,7 @@ from scipy.spatial import ConvexHull
 
 import aggbandit as ab
 from aggbandit import figures
-from aggbandit.figures.chapters import ch02, index
+from aggbandit.figures.chapters import ch02, ch03, index
 
 draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the name means the function
 
@@ -107,10 +107,19 @@ def prices() -> figures.Draggable:
     )
 
 
+FIELD = ab.Polytope([[-1, 0], [0, -1], [1, 3], [-1, 2]], [0, 0, 6, 2])
+GOALS = {"sharp corner": np.array([6.0, 0.0]), "blunt corner": np.array([1.2, 1.6])}
+
+
+def ruler() -> figures.Draggable:
+    return figures.draggable("ruler", **ch03.ruler(FIELD, GOALS, share=0.8), caption="Pull.")
+
+
 EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "dials": dials,
     "direction": direction,
     "prices": prices,
+    "ruler": ruler,
 }
 """One figure of each module, as its chapter makes it."""
 
@@ -345,6 +354,56 @@ def test_prices_that_are_pulled_explain_the_totals_and_judge_as_they_say(
         seen = [trajectory.total(table) for trajectory in evidence.trajectories[:nights]]
         np.testing.assert_allclose(seen, evidence.totals[:nights], rtol=0, atol=1e-9)
     assert shown.maths("m.leastOf(point)", [[0.3, 0.1, 0.1 + 1e-12, 0.2]]) == [1]
+
+
+def test_the_ruler_measures_as_the_packages_barrier(draw: Callable[..., Shown]) -> None:
+    rng = np.random.default_rng(0)
+    barrier, shown = ab.LogBarrier(FIELD), draw("ruler")
+    shares = 1 - 10 ** rng.uniform(-4, 0, size=60)
+    states = [{"angle": a, "share": s} for a, s in zip(rng.uniform(-np.pi, np.pi, 60), shares, strict=True)]
+    points = np.array(shown.maths("m.point(data, point)", states))
+    back = shown.maths("m.locate(data, m.point(data, point))", states)
+    np.testing.assert_allclose(
+        [[s["angle"], s["share"]] for s in back],
+        [[s["angle"], s["share"]] for s in states],
+        rtol=0,
+        atol=1e-9,
+    )
+    center = barrier.analytic_center()
+    for x, state in zip(points, states, strict=True):
+        slacks, start = FIELD.slacks(x), FIELD.slacks(center)
+        lost = ((start - slacks) / start).max()  # the wall that is met first has lost this share
+        assert lost == pytest.approx(state["share"], abs=1e-9)
+
+    lengths = [sorted(np.linalg.norm(barrier.dikin(x).axes(), axis=1), reverse=True) for x in points]
+    np.testing.assert_allclose(
+        shown.maths("m.halfAxes(data.walls, point)", points.tolist()), lengths, rtol=1e-9
+    )
+
+    ways = rng.normal(size=(60, 2))
+    ends = shown.maths("m.edges(data.walls, point[0], point[1])", np.stack([points, ways], axis=1).tolist())
+    for x, way, local in zip(points, ways, ends, strict=True):
+        unit = way / barrier.dikin(x).norm(way)
+        for distance in local:
+            assert FIELD.slacks(x + distance * unit).min() == pytest.approx(0, abs=1e-9)
+
+    for level in shown.figure.drawing.data["levels"]:
+        sets = shown.maths(f"m.levelSet(data.walls, point, {level}, 12)", points.tolist())
+        values = [[barrier.bregman(y, x) for y in outline] for x, outline in zip(points, sets, strict=True)]
+        np.testing.assert_allclose(values, level, rtol=0, atol=1e-9)
+
+
+def test_a_point_that_is_pulled_out_of_the_field_stops_at_its_edge_and_says_so(
+    draw: Callable[..., Shown],
+) -> None:
+    shown = draw("ruler")
+    pull(shown.page, shown.handle, -200, 120)
+    assert "no ellipse" in (shown.words() or "")
+    shown.handle.focus()
+    shown.page.keyboard.press("ArrowUp")
+    assert "Its ellipse has half axes" in (shown.words() or "")
+    shown.page.get_by_role("button", name="sharp corner").click()
+    assert "99.00 % of the way" in (shown.words() or "")
 
 
 # ------------------------------------------------------------------------------------------ what they share

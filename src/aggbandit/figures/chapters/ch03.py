@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from scipy.spatial import ConvexHull
 
 from aggbandit._arrays import FloatArray
 from aggbandit.figures import shapes
@@ -31,6 +32,7 @@ __all__ = [
     "landscape",
     "one_wall",
     "plane_through_cube",
+    "ruler",
     "ruler_on_a_path",
     "straying",
 ]
@@ -170,46 +172,108 @@ def bowls(x: float, y: float) -> Figure:
     return fig
 
 
-# The first explorable
+# The first dragged figure
+
+_LEVELS = {0.25: "¼", 1.0: "1", 3.0: "3"}
+
+
+def ruler(body: Polytope, goals: Mapping[str, FloatArray], share: float) -> dict[str, Any]:
+    """The dragged figure of a point that runs to the edge, all but its caption (`ruler.js`).
+
+    Args:
+        body: A two-dimensional set.
+        goals: Points on its edge, by name; it opens on the way to the first.
+        share: How much of that way the point has gone.
+
+    Returns:
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
+    """
+    center = LogBarrier(body).analytic_center()
+    end = next(iter(goals.values()))
+    way = end - center
+    ellipse = LogBarrier(body).dikin(center + share * way)
+    long, short = sorted(np.linalg.norm(ellipse.axes(), axis=1), reverse=True)
+    ahead = ellipse.norm(way) / (body.A @ way / ellipse.slacks).max()
+    corners = body.vertices()
+    return {
+        "data": {
+            "walls": {"A": body.A, "b": body.b},
+            "corners": corners[ConvexHull(corners).vertices],
+            "center": center,
+            "goals": list(goals.items()),
+            "levels": list(_LEVELS),
+            "named": list(_LEVELS.values()),
+        },
+        "start": {"angle": np.arctan2(way[1], way[0]), "share": share},
+        "still": ruler_on_a_path(body, center, end, share),
+        "alt": f"x has gone {100 * share:.1f} % of the way from the center to the edge. Its ellipse has half "
+        f"axes {long:#.2g} and {short:#.2g}, ratio {long / short:.1f}. The edge ahead is at local distance "
+        f"{ahead:.2f}.",
+    }
 
 
 def ruler_on_a_path(body: Polytope, start: FloatArray, end: FloatArray, share: float) -> Figure:
-    """A point on its way through a polygon: its ellipse, and the divergence along the way.
+    """A point on its way through a polygon: its ellipse, the same magnified, and the divergence on the way.
 
     Args:
         body: A two-dimensional set.
         start: (2,) strictly inside.
         end: (2,) on the edge.
-        share: How much of the way the point has gone; 1 puts it on the wall, where there is no ruler.
+        share: How much of the way the point has gone, less than all of it.
     """
     point = start + share * (end - start)
+    ellipse = LogBarrier(body).dikin(point)
+    sets = [_level_set(body, ellipse, level) for level in _LEVELS]
     fig: Figure
-    fig, (top, bottom) = axes(2, 1, height=4.5, height_ratios=(1, 1.2))
-    _polygon(top, body)
-    top.plot(*np.array([start, end]).T, color=BASELINE, ls=":", lw=1.3)
-    _what_is_guaranteed(bottom)
-    if share < 1:
-        ellipse = LogBarrier(body).dikin(point)
-        _divergence_levels(top, body, point)
-        top.fill(*ellipse.boundary().T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.7, zorder=4)
-        _along_the_path(bottom, body, ellipse, end - start)
-    else:
-        words = "on the wall a slack is 0: $R$ is infinite,\nand there is no ruler to measure with"
-        bottom.text(-1.5, 4, words, ha="center", va="center")
-    top.plot(*point, "o", color=LEARNER, ms=5, zorder=6, clip_on=False)
+    fig, panels = axes(3, 1, height=5.6, height_ratios=(1.1, 1.05, 1.2))
+    for ax in panels[:2]:
+        _polygon(ax, body)
+        ax.plot(*np.array([start, end]).T, color=BASELINE, ls=":", lw=1.3)
+        for outline in sets:
+            ax.plot(*outline.T, color=BOUND, lw=1)
+        ax.fill(*ellipse.boundary().T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.6, zorder=4)
+        ax.plot(*point, "o", color=LEARNER, ms=5, zorder=6)
+    _magnify(panels[1], sets)
+    _what_is_guaranteed(panels[2])
+    _along_the_path(panels[2], body, ellipse, end - start)
     return fig
 
 
-def _divergence_levels(ax: Any, body: Polytope, point: FloatArray) -> None:
-    """The sets where the divergence from a point is 1/4, 1 and 3."""
-    x, y, slacks = _inside(body, 320)
-    ratio = slacks / body.slacks(point)
-    divergence = (ratio - 1 - np.log(ratio)).sum(axis=-1)
-    ax.contour(x, y, divergence, levels=[0.25, 1, 3], colors=BOUND, linewidths=1, linestyles="-")
+def _level_set(body: Polytope, ellipse: DikinEllipsoid, level: float) -> FloatArray:
+    """Points where the divergence from an ellipse's center is `level`, one in each direction: (k, 2)."""
+    ways = ellipse.boundary() - ellipse.center
+    told = ways @ body.A.T / ellipse.slacks
+    low, high = np.zeros(len(ways)), 1 / told.max(axis=1)
+    for _ in range(46):  # bisection: the divergence grows from 0 to infinity on the way to the wall
+        middle = (low + high) / 2
+        growth = -middle[:, None] * told
+        less = (growth - np.log1p(growth)).sum(axis=1) < level
+        low, high = np.where(less, middle, low), np.where(less, high, middle)
+    outline: FloatArray = ellipse.center + low[:, None] * ways
+    return outline
+
+
+def _magnify(ax: Any, sets: Sequence[FloatArray]) -> None:
+    """The axes' window around the outermost set, and the names of the sets where they are far apart."""
+    (left, low), (right, high) = sets[-1].min(axis=0), sets[-1].max(axis=0)
+    x, y = 0.09 * (right - left), 0.25 * (high - low)
+    ax.set(xlim=(left - x, right + x), ylim=(low - y, high + y))
+    apart = np.argmax(np.linalg.norm(sets[-1] - sets[-2], axis=1))
+    for outline, name in zip(sets, _LEVELS.values(), strict=True):
+        ax.annotate(
+            name,
+            outline[apart],
+            xytext=(-4, 0),
+            textcoords="offset points",
+            color=BOUND,
+            ha="right",
+            va="center",
+            zorder=7,
+        )
 
 
 def _what_is_guaranteed(ax: Any) -> None:
-    """The axes of the lower panel, with the bounds of the theorem on the divergence."""
+    """The axes of the lowest panel, with the bounds of the theorem on the divergence."""
     d = np.linspace(-6, 3, 361)
     ax.plot(d, np.abs(d) - np.log1p(np.abs(d)), color=BOUND, ls="--", label="lower: $\\rho(r)$")
     inner = d[np.abs(d) < 0.999]
@@ -219,7 +283,8 @@ def _what_is_guaranteed(ax: Any) -> None:
     ax.axvspan(-1, 1, color=REGION, alpha=0.35, lw=0, zorder=0)
     ax.plot(0, 0, "o", color=LEARNER, ms=6, clip_on=False, zorder=5)
     ax.set(xlim=(-6, 3), ylim=(0, 5), ylabel="divergence")
-    ax.set_xlabel("local distance from $x$, backwards (−) and onwards (+)")
+    ax.set_yticks([*_LEVELS, 5], [*_LEVELS.values(), "5"])
+    ax.set_xlabel("local distance from $x$, backward (−) and onward (+)")
     place = {"loc": "lower left", "bbox_to_anchor": (-0.08, 1.0), "ncols": 3}
     ax.legend(**place, fontsize=10.5, handlelength=1.3, columnspacing=0.8, frameon=False)
 
@@ -227,18 +292,18 @@ def _what_is_guaranteed(ax: Any) -> None:
 def _along_the_path(ax: Any, body: Polytope, ellipse: DikinEllipsoid, direction: FloatArray) -> None:
     """Divergence against signed local distance along a line, and the walls on it."""
     unit = direction / ellipse.norm(direction)
-    reports = body.A @ unit / ellipse.slacks
-    ahead, behind = 1 / reports.max(), 1 / reports.min()
+    told = body.A @ unit / ellipse.slacks
+    ahead, behind = 1 / told.max(), 1 / told.min()
     d = np.linspace(max(-6, behind + 1e-6), min(3, ahead - 1e-6), 721)
-    growth = -np.outer(d, reports)
+    growth = -np.outer(d, told)
     ax.plot(d, (growth - np.log1p(growth)).sum(axis=1), color=INK)
     for wall in (ahead, behind):
         if -6 < wall < 3:
             ax.axvline(wall, color=WALL, lw=2)
-    ax.text(-5.85, 0.3, f"wall ahead\nat {ahead:.2f}", color=WALL, fontsize=10.5)
+    ax.text(-5.85, 0.3, f"edge ahead\nat {ahead:.2f}", color=WALL, fontsize=10.5)
 
 
-# The second explorable
+# The explorables
 
 _VIEW = shapes.view(26.0, 28.0)
 
@@ -291,9 +356,6 @@ def _cube(ax: Any) -> None:
     shapes.cube(ax, _VIEW, front=3)
     ax.set(xlim=(-0.76, 1.14), ylim=(-0.8, 1.1), aspect="equal")
     ax.axis("off")
-
-
-# The third explorable
 
 
 def straying(

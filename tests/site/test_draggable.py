@@ -21,7 +21,7 @@ from scipy.spatial import ConvexHull
 
 import aggbandit as ab
 from aggbandit import figures
-from aggbandit.figures.chapters import ch02, ch03, index
+from aggbandit.figures.chapters import ch02, ch03, ch10, index
 
 draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the name means the function
 
@@ -115,11 +115,37 @@ def ruler() -> figures.Draggable:
     return figures.draggable("ruler", **ch03.ruler(FIELD, GOALS, share=0.8), caption="Pull.")
 
 
+@functools.cache
+def moments() -> dict[int, ch10.Moment]:
+    """A short run of the whole algorithm, looked at after 53 of its 200 nights."""
+    mdp, rng = WORLD.mdp, np.random.default_rng(0)
+    learner = ab.AggregateFeedbackLearner(
+        *(3, 2, 3, 200),
+        rates=ab.tuned_rates(),
+        confidence=ab.TightConfidence(),
+        between_epochs=ab.epochs.carry,
+    )
+    kept, spent, played = {}, 0.0, 0
+    for night in [*range(10, 60), 100, 150, 200]:
+        dry = ab.losses.fixed(WORLD.loss, night - played)
+        spent += ab.simulate(learner, mdp, dry, rng, every=len(dry)).expected_loss[0]
+        regret = spent - night * mdp.best_policy(WORLD.loss)[1]
+        kept[night] = ch10.Moment(learner.epoch.body, learner.state.center, regret)
+        played = night
+    return kept
+
+
+def time_lapse() -> figures.Draggable:
+    drawn = ch10.time_lapse(WORLD, moments(), TABLES[1], night=100)
+    return figures.draggable("time_lapse", **drawn, caption="Drag the night.")
+
+
 EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "dials": dials,
     "direction": direction,
     "prices": prices,
     "ruler": ruler,
+    "time_lapse": time_lapse,
 }
 """One figure of each module, as its chapter makes it."""
 
@@ -405,6 +431,38 @@ def test_a_point_that_is_pulled_out_of_the_field_stops_at_its_edge_and_says_so(
     assert "Its ellipse has half axes" in (shown.words() or "")
     shown.page.get_by_role("button", name="sharp corner").click()
     assert "99.00 % of the way" in (shown.words() or "")
+
+
+def test_a_run_is_after_each_night_what_the_learner_was(draw: Callable[..., Shown]) -> None:
+    shown = draw("time_lapse")
+    seen = shown.maths("m.moment(data, point)", list(moments()))
+    rings = shown.maths("m.ellipse(point.plan, point.covariance)", seen)
+    for (night, kept), now, ring in zip(moments().items(), seen, rings, strict=True):
+        barrier = ab.OccupancyBarrier(kept.body)
+        plan, edge = ch10.ellipse(barrier, kept.x, TABLES)
+        drives = WORLD.mdp.occupancy(ab.policy_of(kept.x))
+        np.testing.assert_allclose(now["plan"], plan, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(ring, edge, rtol=0, atol=1e-9)
+        pays = [(drives * table).sum() for table in TABLES]
+        np.testing.assert_allclose(now["drive"], pays, rtol=0, atol=1e-9)
+        assert now["regret"] == pytest.approx(kept.regret / night, abs=1e-9)
+        assert now["rows"] == kept.body.constrained[kept.body.cells].sum()
+        set_ = ConvexHull(now["set"])
+        assert (set_.equations @ [*plan, 1] < 0).all()
+        assert set_.volume == pytest.approx(ConvexHull(ch10.outline(kept.body, TABLES, 32)).volume, abs=1e-3)
+
+
+def test_between_two_nights_a_run_is_interpolated_on_the_scale_of_the_picture(
+    draw: Callable[..., Shown],
+) -> None:
+    shown = draw("time_lapse")
+    data, nights = shown.figure.drawing.data, np.geomspace(10, 200, 61).tolist()
+    seen = shown.maths("m.moment(data, point)", nights)
+    for name in ("plan", "drive", "covariance", "set", "regret"):
+        kept = np.array(data[name]).reshape(len(data["nights"]), -1)
+        exact = [np.interp(np.log(nights), np.log(data["nights"]), column) for column in kept.T]
+        found = np.array([now[name] for now in seen]).reshape(len(nights), -1)
+        np.testing.assert_allclose(found, np.transpose(exact), rtol=0, atol=1e-9)
 
 
 # ------------------------------------------------------------------------------------------ what they share

@@ -144,18 +144,27 @@ def test_labels_at_the_ends_keep_their_order_and_a_gap():
     assert placed[3] == 0.43
 
 
-def test_the_inset_holds_the_whole_ellipse_around_the_plan():
-    ring = np.stack([np.cos(np.linspace(0, 6, 40)), np.sin(np.linspace(0, 6, 40))], axis=1)
-    plan = np.array([1.5, 1.6])
-    shadows = {"set": 1.5 + ring, "city": 1.5 + ring / 2, "ellipse": plan + ring / 50}
-    points = {"plan": plan, "drive": plan, "best": np.array([1.0, 2.0])}
-    fig = ch10.time_lapse("now", shadows, points, {"1": (0.5, 1.0, 3)}, (0.5, 2.75, 0.5, 2.75))
-    (inset,) = fig.axes[0].child_axes
-    for k, (low, high) in enumerate((inset.get_xlim(), inset.get_ylim())):
-        assert low < shadows["ellipse"][:, k].min()
-        assert shadows["ellipse"][:, k].max() < high
-        assert (low + high) / 2 == pytest.approx(plan[k])
-    assert high - low < 0.1
+def test_a_time_lapse_opens_on_a_night_of_the_run_and_keeps_its_numbers():
+    world, rng = ab.night_driver(), np.random.default_rng(0)
+    learner = ab.AggregateFeedbackLearner(3, 2, 3, 20, confidence=ab.TightConfidence())
+    moments = {}
+    for night in (10, 20):
+        ab.simulate(learner, world, ab.losses.fixed(world.loss, 10), rng)
+        moments[night] = ch10.Moment(learner.epoch.body, learner.state.center, 0.5 * night)
+    rain = world.other_losses["rain"]
+    drawn = ch10.time_lapse(world, moments, rain, night=10)
+    data, center = drawn["data"], moments[10].x
+    assert drawn["start"] == {"night": 10}
+    assert drawn["alt"].startswith("After night 10: the plan expects ")
+    assert data["nights"] == [10, 20]
+    assert data["plan"][0] == pytest.approx([(center * world.loss).sum(), (center * rain).sum()])
+    assert data["regret"] == pytest.approx([0.5, 0.5])
+    assert data["cells"] == 14
+    edge = ch10.ellipse(ab.OccupancyBarrier(moments[10].body), center, (world.loss, rain))[1]
+    assert np.ptp(edge[:, 0]) / 2 == pytest.approx(np.sqrt(data["covariance"][0][0]), rel=1e-2)
+    lens = drawn["still"].axes[1]
+    assert lens.get_xlim()[0] < edge[:, 0].min() < edge[:, 0].max() < lens.get_xlim()[1]
+    plt.close(drawn["still"])
 
 
 def test_a_small_ball_is_magnified_and_a_large_one_is_not():

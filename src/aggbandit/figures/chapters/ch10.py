@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from scipy.spatial import ConvexHull
 
 from aggbandit._arrays import FloatArray
@@ -22,11 +24,14 @@ from aggbandit.figures.style import (
     REGION,
     WALL,
     axes,
+    house_style,
 )
 from aggbandit.geometry import OccupancyBarrier, OccupancySet
-from aggbandit.mdp import FiniteHorizonMDP
+from aggbandit.mdp import FiniteHorizonMDP, uniform_policy
+from aggbandit.occupancy import policy_of
+from aggbandit.worlds import World
 
-__all__ = ["budgets", "ellipse", "outline", "proof_map", "regret_by_learner", "time_lapse"]
+__all__ = ["Moment", "budgets", "ellipse", "outline", "proof_map", "regret_by_learner", "time_lapse"]
 
 
 # --- what can be seen of S_i in a plane -------------------------------------------------------------------
@@ -69,13 +74,22 @@ def outline(body: OccupancySet, tables: Sequence[FloatArray], directions: int = 
     Returns:
         (k, 2) a closed polygon.
     """
+    points = _furthest(body, tables, directions)
+    hull = points[ConvexHull(points).vertices]
+    return np.vstack([hull, hull[:1]])
+
+
+def _furthest(body: OccupancySet, tables: Sequence[FloatArray], directions: int) -> FloatArray:
+    """(directions, 2) the corner of the shadow that lies furthest in each direction, all the way round."""
     corners = []
     for angle in np.linspace(0, 2 * np.pi, directions, endpoint=False):
         x = _corner(body, np.cos(angle) * tables[0] + np.sin(angle) * tables[1])
-        corners.append([float((x * table).sum()) for table in tables])
-    points = np.array(corners)
-    hull = points[ConvexHull(points).vertices]
-    return np.vstack([hull, hull[:1]])
+        corners.append(_totals(x, tables))
+    return np.array(corners)
+
+
+def _totals(x: FloatArray, tables: Sequence[FloatArray]) -> list[float]:
+    return [float((x * table).sum()) for table in tables]
 
 
 def ellipse(
@@ -94,83 +108,141 @@ def ellipse(
     Returns:
         (2,) its center, and (73, 2) its edge.
     """
+    center = np.array(_totals(x, tables))
+    return center, _ring(center, _covariance(barrier, x, tables))
+
+
+def _covariance(barrier: OccupancyBarrier, x: FloatArray, tables: Sequence[FloatArray]) -> FloatArray:
+    """The inner products of the two tables in the dual norm at x."""
     dikin = barrier.dikin(x)
     steps = [-dikin.newton_step(table) for table in tables]
-    products = np.array([[float((table * step).sum()) for step in steps] for table in tables])
+    return np.array([[float((table * step).sum()) for step in steps] for table in tables])
+
+
+def _ring(center: FloatArray | Sequence[float], covariance: FloatArray) -> FloatArray:
+    """(73, 2) the edge of {center + y : y . covariance^-1 y <= 1}."""
     angle = np.linspace(0, 2 * np.pi, 73)
     circle = np.stack([np.cos(angle), np.sin(angle)])
-    center = np.array([float((x * table).sum()) for table in tables])
-    return center, center + (np.linalg.cholesky(products) @ circle).T
+    return np.asarray(center + (np.linalg.cholesky(covariance) @ circle).T)
 
 
 # --- pictures ---------------------------------------------------------------------------------------------
 
+DIRECTIONS = 32
+"""In so many directions the corners of a plausible set are sent."""
+
+_PLANE = (0.5, 2.75)
+_LENS = 0.11  # half the width of what is magnified, as in `time_lapse.js`
+
+
+@dataclass(frozen=True)
+class Moment:
+    """What is kept of a run after one of its nights.
+
+    Attributes:
+        body: The plausible set.
+        x: (H, S, A, S) the learner's point.
+        regret: Until then.
+    """
+
+    body: OccupancySet
+    x: FloatArray
+    regret: float
+
 
 def time_lapse(
-    title: str,
-    shadows: Mapping[str, FloatArray],
-    points: Mapping[str, FloatArray],
-    turning: Mapping[str, tuple[float, float, int]],
-    window: tuple[float, float, float, float],
-) -> Figure:
-    """A moment of a run. Left, the plane of two totals, with an inset; right, the policy place by place.
+    world: World, moments: Mapping[int, Moment], other: FloatArray, *, night: int
+) -> dict[str, Any]:
+    """The dragged figure of a run, all but its caption (`time_lapse.js`).
 
     Args:
-        title: over the plane.
-        shadows: polygons (k, 2) called "set", "city" and "ellipse".
-        points: (2,) called "plan", "drive" and "best".
-        turning: for every place its probability of turning, the best policy's, and the visits.
-        window: left, right, bottom and top of the plane.
+        world: With the losses of the run.
+        moments: What was kept of the run, by night, ascending; between them the page interpolates.
+        other: (H, S, A, S) the loss table that opens the plane.
+        night: One of those nights, on which it opens.
 
     Returns:
-        The figure.
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
     """
+    mdp, tables = world.mdp, (world.loss, other)
+    best, best_value = mdp.best_policy(world.loss)
+    known = OccupancySet(mdp.transitions, np.full(mdp.shape[:3], 1e-9))
+    kept = [_kept(world, tables, after, moment) for after, moment in moments.items()]
+    data: dict[str, Any] = {name: [entry[name] for entry in kept] for name in kept[0]}
+    data |= {
+        "nights": list(moments),
+        "city": outline(known, tables, 72)[:-1],
+        "best": _totals(mdp.occupancy(best), tables),
+        "coin": mdp.expected_loss(uniform_policy(mdp), world.loss) - best_value,
+        "cells": len(known.cells[0]),
+    }
+    now = kept[list(moments).index(night)]
+    plan, drive = now["plan"][0], now["drive"][0]
+    return {
+        "data": data,
+        "start": {"night": night},
+        "still": _time_lapse(data, night, now),
+        "alt": f"After night {night:,}: the plan expects {_decimals(plan)} on dry nights, its policy pays "
+        f"{_decimals(drive)}, the best one {_decimals(best_value)}. {now['rows']} of {data['cells']} rows "
+        f"exclude something. The ellipse reaches {_decimals(np.sqrt(now['covariance'][0]), 3)} to each side. "
+        f"So far the regret is {_decimals(now['regret'])} a night.",
+    }
+
+
+def _kept(world: World, tables: Sequence[FloatArray], night: int, moment: Moment) -> dict[str, Any]:
+    """One moment in the plane of two totals."""
+    body, x = moment.body, moment.x
+    (a, b), (_, d) = _covariance(OccupancyBarrier(body), x, tables)
+    return {
+        "plan": _totals(x, tables),
+        "drive": _totals(world.mdp.occupancy(policy_of(x)), tables),
+        "covariance": [a, b, d],
+        "set": _furthest(body, tables, DIRECTIONS).round(4),
+        "rows": int(body.constrained[body.cells].sum()),
+        "regret": moment.regret / night,
+    }
+
+
+def _decimals(value: float, digits: int = 2) -> str:
+    """Halves go up, as on the page."""
+    return f"{value + 1e-9:.{digits}f}"
+
+
+def _time_lapse(data: Mapping[str, Any], night: int, now: Mapping[str, Any]) -> Figure:
+    """The opening picture: the plane, what is magnified of it, and the regret below."""
     fig: Figure
-    fig, (plane, bars) = axes(1, 2, height=3.7, width_ratios=(1.1, 1))
-    plane.fill(*shadows["set"].T, fc=REGION, ec="none", alpha=0.25)
-    plane.plot(*shadows["set"].T, color=WALL, lw=1.8)
-    plane.plot(*shadows["city"].T, color=INK, lw=1.4)
-    plane.fill(*shadows["ellipse"].T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.8)
-    plane.plot(*points["plan"], "o", color=LEARNER, ms=6, zorder=5)
-    plane.plot(*points["drive"], "x", color=INK, ms=8, mew=2.2, zorder=6)
-    plane.plot(*points["best"], "D", color=BEST, ms=8, zorder=5)
-    plane.set(xlim=window[:2], ylim=window[2:], xlabel="expected total, dry", ylabel="in rain", title=title)
-    _magnify(plane, shadows, points, window)
-    rows = np.arange(len(turning))[::-1]
-    for row, (now, best, visits) in zip(rows, turning.values(), strict=True):
-        bars.barh(row, now, height=0.6, color=LEARNER)
-        bars.plot(best, row, "D", color=BEST, ms=8, clip_on=False, zorder=5)
-        bars.text(1.83, row, f"{visits:,}", ha="right", va="center", fontsize=9.5)
-    bars.text(1.83, len(turning) - 0.45, "visits", ha="right", va="bottom", fontsize=9.5)
-    bars.set_yticks(rows, list(turning), fontsize=9.5)
-    bars.set(xlim=(0, 1.85), ylim=(-0.6, len(turning) - 0.4), xlabel="probability of turning")
-    bars.set_xticks([0, 0.5, 1])
-    return fig
-
-
-def _magnify(
-    plane: Any,
-    shadows: Mapping[str, FloatArray],
-    points: Mapping[str, FloatArray],
-    window: tuple[float, float, float, float],
-) -> None:
-    """In the corner below the city: the plan, its ellipse and the cross, as large as they fit."""
-    edge, plan = shadows["ellipse"], points["plan"]
-    half = 1.25 * float(np.abs(edge - plan).max())
-    inset = plane.inset_axes((0.02, 0.02, 0.31, 0.31))
-    inset.plot(*shadows["set"].T, color=WALL, lw=1.6)
-    inset.plot(*shadows["city"].T, color=INK, lw=1.2)
-    inset.fill(*edge.T, fc=REGION, ec=LEARNER, lw=1.4, alpha=0.8)
-    inset.plot(*plan, "o", color=LEARNER, ms=6, zorder=5)
-    inset.plot(*points["drive"], "x", color=INK, ms=8, mew=2.2, zorder=6)
-    inset.plot(*points["best"], "D", color=BEST, ms=8, zorder=5)
-    inset.set(xlim=(plan[0] - half, plan[0] + half), ylim=(plan[1] - half, plan[1] + half))
-    inset.set(xticks=[], yticks=[])
-    times = 0.31 * (window[1] - window[0]) / (2 * half)
-    inset.set_title(f"{times:.1f} times", fontsize=9.5, pad=3)
-    for side in inset.spines.values():
+    fig, panels = axes(2, 2, height=5.4, height_ratios=(2.3, 1))
+    grid = panels[1, 0].get_gridspec()
+    for panel in panels[1]:
+        panel.remove()
+    with house_style():
+        curve = fig.add_subplot(grid[1, :])
+    plane, lens = panels[0]
+    (a, b, d), plan = now["covariance"], now["plan"]
+    edge = _ring(plan, np.array([[a, b], [b, d]]))
+    for panel, large in ((plane, False), (lens, True)):
+        panel.fill(*np.transpose(now["set"]), fc=REGION, ec=WALL, lw=1.6, alpha=0.4)
+        panel.plot(*np.transpose([*data["city"], data["city"][0]]), color=INK, lw=1.3)
+        panel.fill(*edge.T, fc=REGION, ec=LEARNER, lw=1.4 if large else 0.8, alpha=0.8)
+        panel.plot(*data["best"], "D", color=BEST, ms=7, zorder=5)
+        panel.plot(*plan, "o", color=LEARNER, ms=6 if large else 2.5, zorder=5)
+        panel.set_aspect("equal")
+    plane.set(xlim=_PLANE, ylim=_PLANE, xlabel="expected total, dry", ylabel="in rain")
+    plane.set(xticks=[1, 1.5, 2, 2.5], yticks=[1, 1.5, 2, 2.5], title=f"night {night:,}")
+    lens.plot(*now["drive"], "x", color=INK, ms=8, mew=2.2, zorder=6)
+    lens.set(xlim=(plan[0] - _LENS, plan[0] + _LENS), ylim=(plan[1] - _LENS, plan[1] + _LENS))
+    lens.set(xticks=[], yticks=[], title=f"{(_PLANE[1] - _PLANE[0]) / (2 * _LENS):.1f} times as large")
+    for side in lens.spines.values():
         side.set_visible(True)
         side.set_color(BASELINE)
+    low = [coordinate - _LENS for coordinate in plan]
+    plane.add_patch(Rectangle((low[0], low[1]), 2 * _LENS, 2 * _LENS, fc="none", ec=BASELINE, lw=1.2))
+    curve.plot(data["nights"], data["regret"], color=LEARNER, lw=1.8)
+    curve.axhline(data["coin"], color=BASELINE, lw=1.3, ls=":")
+    curve.plot(night, now["regret"], "o", color=LEARNER, ms=9)
+    curve.set(xscale="log", xlim=(data["nights"][0], data["nights"][-1]), ylim=(0, 0.75))
+    curve.set(xlabel="nights driven", ylabel="regret a night")
+    return fig
 
 
 def budgets(ledgers: Mapping[str, tuple[FloatArray, FloatArray, FloatArray]]) -> Figure:

@@ -146,7 +146,9 @@ def test_labels_at_the_ends_keep_their_order_and_a_gap():
 
 def test_a_time_lapse_opens_on_a_night_of_the_run_and_keeps_its_numbers():
     world, rng = ab.night_driver(), np.random.default_rng(0)
-    learner = ab.AggregateFeedbackLearner(3, 2, 3, 20, confidence=ab.TightConfidence())
+    learner = ab.AggregateFeedbackLearner(
+        *(3, 2, 3, 20), rates=ab.tuned_rates(), confidence=ab.TightConfidence()
+    )
     moments = {}
     for night in (10, 20):
         ab.simulate(learner, world, ab.losses.fixed(world.loss, 10), rng)

@@ -212,6 +212,15 @@ def test_on_a_narrow_page_panels_stand_one_over_the_other():
     assert float(shared[3]) == pytest.approx(2.4 * 80)
 
 
+def test_a_caption_knows_where_panels_stand():
+    assert 'class="ab-narrow ab-stacked"' in _svg.svg(curves(), _svg.NARROW)
+    assert "ab-stacked" not in _svg.svg(curves(sharey=True), _svg.NARROW)
+    words = figures.picture(curves(), caption="Left: $x$. Right: what is left.", alt="curves")
+    assert words.html.count(">Left</span>") == words.html.count(">Above</span>:") == 1
+    assert words.html.count("Below") == 1
+    assert repr(words) == "Picture: Left: $x$. Right: what is left."
+
+
 def test_on_a_narrow_page_words_stay_on_it():
     fig, ax = figures.axes(height=2)
     ax.set_xlabel("a name of an axis that is far too long for the width of a telephone")
@@ -226,7 +235,7 @@ def test_a_frame_has_both_and_shows_the_wide_one_where_nobody_chooses():
     assert html.startswith(
         '<div role="img" class="ab-frame" aria-label="two &lt;curves&gt;"><svg class="ab-wide"'
     )
-    assert re.findall(r'class="(ab-\w+)"[^>]*display:(\w+)', html) == [
+    assert re.findall(r'class="(ab-\w+)[^>]*display:(\w+)', html) == [
         ("ab-wide", "block"),
         ("ab-narrow", "none"),
     ]

@@ -119,10 +119,23 @@ def _image(kind: str, data: bytes, size: tuple[int, int], alt: str) -> str:
 
 
 def caption_html(caption: str) -> str:
-    r"""The caption with `$…$` turned into `\(…\)`, which the page and the notebook both typeset."""
+    r"""The caption with `$…$` turned into `\(…\)`, which the page and the notebook both typeset.
+
+    Where the page puts panels one over the other, it reads "Above:" for "Left:" and "Below:" for "Right:".
+    """
     if not caption.strip():
         raise ValueError("caption is empty; a figure's caption says what to take away from it")
-    return re.sub(r"\$([^$]+)\$", r"\\(\1\\)", " ".join(caption.split()))
+    typeset = re.sub(r"\$([^$]+)\$", r"\\(\1\\)", " ".join(caption.split()))
+    return re.sub(r"\b(Left|Right)(?=:)", lambda side: _side(side[0]), typeset)
+
+
+def _side(beside: str) -> str:
+    """Where a panel is: at one side or, where panels are stacked, above or below; the page shows one."""
+    stacked = {"Left": "Above", "Right": "Below"}[beside]
+    return (
+        f'<span class="ab-beside">{beside}</span>'
+        f'<span class="ab-stacked" style="display:none">{stacked}</span>'
+    )
 
 
 def plain_caption(caption: str) -> str:

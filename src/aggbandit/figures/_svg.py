@@ -101,8 +101,9 @@ def svg(figure: Figure, page: Page) -> str:
                     break
     # Where no style sheet says which one to show, it is the wide one, on paper.
     shown = "none" if page.stacks else "block"
+    names = f"{page.name} ab-stacked" if rows > 1 else page.name
     return (
-        f'<svg class="{page.name}" viewBox="0 0 {page.width} {height}" fill="none" stroke-linejoin="round" '
+        f'<svg class="{names}" viewBox="0 0 {page.width} {height}" fill="none" stroke-linejoin="round" '
         f'style="display:{shown};width:100%;max-width:{page.width}px;margin:0 auto;'
         f'background:{css(PAPER)};font-family:{FONT}">{_together(drawn.pieces)}</svg>'
     )

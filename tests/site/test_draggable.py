@@ -21,7 +21,7 @@ from scipy.spatial import ConvexHull
 
 import aggbandit as ab
 from aggbandit import figures
-from aggbandit.figures.chapters import ch02, ch03, ch10, index
+from aggbandit.figures.chapters import ch02, ch03, ch04, ch10, index
 
 draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the name means the function
 
@@ -115,6 +115,10 @@ def ruler() -> figures.Draggable:
     return figures.draggable("ruler", **ch03.ruler(FIELD, GOALS, share=0.8), caption="Pull.")
 
 
+def thales() -> figures.Draggable:
+    return figures.draggable("thales", **ch04.guessing(np.array([0.9, 0.4]), 75), caption="Turn.")
+
+
 @functools.cache
 def moments() -> dict[int, ch10.Moment]:
     """A short run of the whole algorithm, looked at after 53 of its 200 nights."""
@@ -145,6 +149,7 @@ EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "direction": direction,
     "prices": prices,
     "ruler": ruler,
+    "thales": thales,
     "time_lapse": time_lapse,
 }
 """One figure of each module, as its chapter makes it."""
@@ -418,6 +423,25 @@ def test_the_ruler_measures_as_the_packages_barrier(draw: Callable[..., Shown]) 
         sets = shown.maths(f"m.levelSet(data.walls, point, {level}, 12)", points.tolist())
         values = [[barrier.bregman(y, x) for y in outline] for x, outline in zip(points, sets, strict=True)]
         np.testing.assert_allclose(values, level, rtol=0, atol=1e-9)
+
+
+def test_thales_guesses_and_is_right_on_average(draw: Callable[..., Shown]) -> None:
+    rng = np.random.default_rng(0)
+    shown = draw("thales")
+    disc = ab.LogBarrier(ab.Polytope(np.vstack([np.eye(2), -np.eye(2)]), np.full(4, np.sqrt(2)))).dikin(
+        [0, 0]
+    )
+    np.testing.assert_allclose(disc.boundary()[:, 0] ** 2 + disc.boundary()[:, 1] ** 2, 1)
+    for loss in rng.uniform(-0.7, 0.7, size=(3, 2)):
+        angles = rng.uniform(0, 360) + 360 * np.arange(20) / 20
+        states = [{"angle": angle, "loss": loss.tolist()} for angle in angles]
+        guesses = np.array(shown.maths("m.guess(point)", states))
+        directions = np.column_stack([np.cos(np.deg2rad(angles)), np.sin(np.deg2rad(angles))])
+        exact = [2 * (loss @ u) * disc.apply(u) for u in directions]  # the estimator, in a round ellipsoid
+        np.testing.assert_allclose(guesses, exact, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(guesses.mean(axis=0), loss, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(2 * np.array(shown.maths("m.foot(point)", states)), exact, atol=1e-9)
+        np.testing.assert_allclose(shown.maths("m.off(point)", states), np.linalg.norm(loss), atol=1e-9)
 
 
 def test_a_point_that_is_pulled_out_of_the_field_stops_at_its_edge_and_says_so(

@@ -20,11 +20,36 @@ from aggbandit.figures.style import (
     axes,
 )
 
-__all__ = ["every_policy", "running_mean", "thales", "two_paths"]
+__all__ = ["every_policy", "guessing", "running_mean", "thales", "two_paths"]
+
+
+def guessing(loss: FloatArray, angle: float) -> dict[str, Any]:
+    """The dragged figure of a vector that is guessed from one number, all but its caption (`thales.js`).
+
+    Args:
+        loss: (2,) the vector looked for.
+        angle: Of the direction asked, in degrees.
+
+    Returns:
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
+    """
+    direction = np.array([np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))])
+    told = float(loss @ direction)
+    x, y = 2 * told * direction
+    return {
+        "data": {},
+        "start": {"angle": angle, "loss": loss},
+        "still": thales(loss, np.deg2rad([angle])),
+        "alt": f"The direction points to {angle:.0f}°; the answer is {told:.2f}. The guess "
+        f"({x:.2f}, {y:.2f}) is off by {np.linalg.norm(loss):.2f}, as far as the vector "
+        f"({loss[0]:.2f}, {loss[1]:.2f}) is long.",
+    }
 
 
 def thales(loss: FloatArray, angles: FloatArray) -> Figure:
     """In the plane: directions u on the unit circle, and the estimates 2 (loss·u) u, which lie on a circle.
+
+    The feet of the perpendiculars, (loss·u) u, lie on the circle of Thales.
 
     Args:
         loss: (2,) the vector looked for.
@@ -37,11 +62,13 @@ def thales(loss: FloatArray, angles: FloatArray) -> Figure:
     radius = np.linalg.norm(loss)
     ring = loss[:, None] + radius * np.array([np.cos(circle), np.sin(circle)])
     ax.plot(*ring, color=ESTIMATE, ls="--", lw=1.4)
+    ax.plot(*ring / 2, color=LOSS, ls=":", lw=1.2)
     for angle in angles:
         u = np.array([np.cos(angle), np.sin(angle)])
         estimate = 2 * (loss @ u) * u
         ax.plot(*np.array([-u, u]).T, color=FAINT, lw=1, zorder=0)
         ax.plot(*u, "o", color=LEARNER, ms=6)
+        ax.plot(*np.array([loss, estimate / 2]).T, color=LOSS, lw=1.4)
         ax.plot(*np.array([[0, 0], estimate]).T, color=ESTIMATE, lw=1.6)
         ax.plot(*estimate, "s", color=ESTIMATE, ms=6)
     shapes.arrow(ax, np.zeros(2), loss, LOSS, lw=2.5, shrinkA=2)

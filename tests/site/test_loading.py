@@ -6,7 +6,10 @@ import gzip
 from collections import Counter
 from urllib.parse import unquote, urlsplit
 
-from conftest import SITE, Visit
+import pytest
+from playwright.sync_api import Browser, Route
+
+from conftest import LIMIT, SITE, WIDE, Visit
 
 MAX_SCRIPTS = 500_000
 MAX_SHIFT = 0.1
@@ -14,6 +17,11 @@ MAX_SHIFT = 0.1
 ICONLESS = """() => [...document.querySelectorAll(":is(i, span, a)[class*='fa-']")]
     .filter(icon => getComputedStyle(icon, "::before").maskImage === "none")
     .map(icon => icon.className)"""
+
+UNSEEN = """() => [...document.querySelectorAll("article span.math")]
+    .filter(formula => getComputedStyle(formula).color === "rgba(0, 0, 0, 0)"
+        || formula.scrollWidth > formula.clientWidth && getComputedStyle(formula).overflowX === "hidden")
+    .map(formula => formula.textContent)"""
 
 
 def test_scripts_are_light_and_the_icon_font_is_not_asked_for(visit: Visit, server: str) -> None:
@@ -37,3 +45,21 @@ def test_every_name_is_given_once(visit: Visit) -> None:
     folds = visit.page.locator("button.toggle-button, button.copybtn")
     names = folds.evaluate_all("all => all.map(one => one.getAttribute('aria-label'))")
     assert [name for name, times in Counter(names).items() if times > 1 or not name] == []
+
+
+def leave_waiting(route: Route) -> None:
+    """A server that does not answer."""
+
+
+@pytest.mark.parametrize("answer", [Route.abort, leave_waiting], ids=["fails", "slow"])
+def test_where_mathjax_does_not_come_formulas_are_read_as_tex(answer, browser: Browser, server: str) -> None:
+    context = browser.new_context(viewport=WIDE)
+    context.set_default_timeout(LIMIT)
+    context.route("**/mathjax/**", lambda route: answer(route))
+    page = context.new_page()
+    page.goto(f"{server}/notation.html", wait_until="commit")
+    page.wait_for_selector("footer")
+    page.wait_for_function(f"() => ({UNSEEN})().length === 0")
+    assert page.locator("mjx-container").count() == 0
+    assert r"\(P(s' \mid s,a,h)\)" in page.locator("article span.math").all_inner_texts()
+    context.close()

@@ -18,6 +18,12 @@
   const config = (window.MathJax = window.MathJax || {});
   config.options = { ...config.options, menuOptions: { settings: { inTabOrder: false } } };
 
+  // Until they are typeset they keep their place unseen; where MathJax does not come, they are read as TeX.
+  const PATIENCE = 4000; // milliseconds that MathJax has to arrive, and again to have typeset
+  const showFormulas = () => root.classList.remove("ab-typesetting");
+  root.classList.add("ab-typesetting");
+  setTimeout(() => (MathJax.startup ? setTimeout(showFormulas, PATIENCE) : showFormulas()), PATIENCE);
+
   // --------------------------------------------------------- 1. the theme's names
   // A formula in a line that is wider than its paragraph scrolls by itself; all others flow with the text.
   function letWideFormulasScroll() {
@@ -91,7 +97,9 @@
     nameTheme();
     keepTogether();
     // A page without mathematics does not load MathJax.
-    window.addEventListener("load", () => Promise.resolve(MathJax.startup?.promise).then(scrollByKeys));
+    window.addEventListener("load", () => {
+      Promise.resolve(MathJax.startup?.promise).finally(showFormulas).then(scrollByKeys);
+    });
     window.addEventListener("resize", scrollByKeys);
     document.addEventListener("toggle", scrollByKeys, true); // a fold has no width before it is open
     document.addEventListener("click", (event) => {

@@ -217,9 +217,10 @@ def _buttons(name: str, chapter: Chapter) -> str:
 
 
 def _play(name: str, chapter: Chapter) -> str:
+    spoken = html.escape(chapter.state(name).get("tooltip") or "play")
     return (
-        f'<button type="button" class="ab-play" data-model="{name}" aria-pressed="false" aria-label="play">'
-        "</button>"
+        f'<button type="button" class="ab-play" data-model="{name}" aria-pressed="false" '
+        f'aria-label="{spoken}"></button>'
     )
 
 

@@ -109,7 +109,8 @@ class Visit:
     def settle(self) -> None:
         """Wait until the mathematics is typeset and every moving figure is awake."""
         self.page.evaluate("window.MathJax && MathJax.startup && MathJax.startup.promise")
-        asleep = ".ab-explorable [data-model]:not([data-awake]), .ab-module:not([data-awake=drawn])"
+        asleep = ".ab-explorable [data-model]:not([data-awake]), "
+        asleep += ".ab-module:not([data-awake=drawn], [data-awake=still])"
         self.page.wait_for_function("asleep => !document.querySelector(asleep)", arg=asleep)
 
 

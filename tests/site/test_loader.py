@@ -82,9 +82,10 @@ def bar(p: float, side: str = "left") -> str:
     return f'<svg viewBox="0 0 100 10"><rect width="{100 * p:g}" height="10" class="{side}"/></svg>'
 
 
-def explorable(**values: Any) -> figures.Explorable:
+def explorable(play: str | None = None, **values: Any) -> figures.Explorable:
     spoken = ", ".join(f"{name} {{{name}}}" for name in values)
-    return figures.explorable(bar, caption="A bar of length $p$.", alt=spoken, start={"p": 0.5}, **values)
+    caption = "A bar of length $p$."
+    return figures.explorable(bar, caption=caption, alt=spoken, start={"p": 0.5}, play=play, **values)
 
 
 def test_two_figures_move_apart_from_each_other(visitor) -> None:
@@ -108,6 +109,39 @@ def test_a_slider_that_was_moved_while_it_slept_is_followed(visitor) -> None:
     early = "<script>document.querySelector('.ab-track').value = 2</script><script type="
     page = visitor(html.replace("<script type=", early, 1))
     assert page.locator(".ab-stage .ab-frame").get_attribute("aria-label") == "p 1"
+
+
+HEARD = """said => {
+    window.heard = [];
+    new MutationObserver(() => heard.push(said.textContent)).observe(said, { childList: true });
+}"""
+
+
+def test_time_plays_to_its_end_and_is_told_there(visitor) -> None:
+    shown = explorable(p=[0, 0.25, 0.5, 0.75, 1], side=["left", "right"], play="p")
+    page = visitor(page_of(*state_of(shown.widget)))
+    button = page.get_by_role("button", name="play: p")
+    spoken = page.locator(".ab-stage .ab-frame")
+    said = page.locator(".ab-said")
+    said.evaluate(HEARD)
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    expect(button).to_have_attribute("aria-pressed", "false")
+    expect(said).to_have_text("p 1, side left")
+    assert page.evaluate("heard") == ["p 1, side left"]
+    button.click()  # from the end it begins again
+    expect(spoken).to_have_attribute("aria-label", "p 0, side left")
+    page.get_by_role("slider", name="p").press("ArrowRight")  # whoever takes the slider has it
+    expect(button).to_have_attribute("aria-pressed", "false")
+
+
+def test_nothing_plays_where_motion_is_not_wanted(visitor) -> None:
+    shown = explorable(p=[0, 0.25, 0.5, 0.75, 1], play="p")
+    page = visitor(page_of(*state_of(shown.widget)))
+    page.emulate_media(reduced_motion="reduce")
+    expect(page.locator(".ab-play")).to_be_hidden()
+    page.get_by_role("button", name="one step forward").click()
+    expect(page.locator(".ab-stage .ab-frame")).to_have_attribute("aria-label", "p 0.75")
 
 
 def module(name: str, **state: Any) -> dict[str, Any]:
@@ -134,6 +168,26 @@ def test_modules_draw_themselves_in_place_of_their_stills(visitor) -> None:
     assert page.locator(".ab-module > div").first.get_attribute("data-changes") == "1"
     assert buttons.first.evaluate("one => getComputedStyle(one).color") == "rgb(1, 2, 3)"
     assert page.evaluate("() => document.querySelectorAll('[data-awake=drawn]').length") == 2
+
+
+BROKEN = {
+    "import": "throw new Error('broken')",
+    "syntax": "export default {",
+    "nothing": "export const render = 1",
+    "initialize": "export default { initialize() { throw new Error('broken') }, render() {} }",
+    "render": "export default { render({ el }) { el.append('half'); throw new Error('broken') } }",
+    "later": "export default { async render({ el }) { el.append('half'); await 0; throw Error('broken') } }",
+}
+
+
+@pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
+def test_a_module_that_fails_leaves_its_still_and_a_sentence(broken, visitor) -> None:
+    first = module("a", _esm=broken, still=bar(0.3))
+    page = visitor(page_of({**first, **module("b", count=5, data={"top": 7})}, ["a", "b"]))
+    expect(page.locator(".ab-module .ab-missing")).to_contain_text("does not move here")
+    assert page.locator("[data-awake=still] svg").count() == 1
+    assert "half" not in page.locator("[data-awake=still]").inner_text()
+    expect(page.locator(".ab-module button")).to_have_text("5 of 7")
 
 
 def test_a_module_keeps_its_still_in_the_page_alone() -> None:

@@ -141,23 +141,25 @@ def test_step_and_reset_buttons_stay_in_range():
     assert path == [2, 2, 1, 0, 0]
 
 
-def test_a_parameter_that_is_time_can_be_played(monkeypatch):
-    linked = []
-    monkeypatch.setattr(widgets, "jslink", lambda source, target: linked.append((source, target)))
-    words = {"start": {"p": 0.5}, "caption": CAPTION, "alt": ALT}
-    still = figures.explorable(bar, p=[0, 0.5, 1], **words)
-    result = figures.explorable(bar, p=[0, 0.5, 1], play="p", **words)
-    assert not [part for part in still.widget.children[1].children[0].children if hasattr(part, "interval")]
-    *_, player = result.widget.children[1].children[0].children
-    assert (player.min, player.value, player.max) == (0, 1, 2)
-    assert ((player, "value"), (result.controls["p"], "index")) in linked
+def test_time_plays_from_where_its_slider_stands():
+    result = figures.explorable(
+        words, t=[0, 1, 2], rule=["a", "b"], start={"t": 1}, play="t", caption=CAPTION, alt="words"
+    )
+    timed, untimed = (row.children for row in result.widget.children[1].children)
+    control, player, *_ = timed
+    assert not [one for one in untimed if isinstance(one, widgets.Play)]
+    assert (player.value, player.min, player.max, player.tooltip) == (1, 0, 2, "play: t")
+    every = [one for one in widgets.widget._instances.values() if isinstance(one, widgets.widget_link.Link)]
+    (link,) = (one for one in every if one.source[0] is player)
+    assert link.source[1] == "value"
+    assert link.target == (control, "index")
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"p": [0, 0.5, 1], "play": "q"}, "play names q, which has no slider"),
-        ({"p": [0, 1], "play": "p"}, "play names p, which has no slider"),
+        ({"p": [0, 1, 2], "play": "q"}, r"play='q' has no slider; it must be one of \['p'\]"),
+        ({"p": [0, 1], "play": "p"}, r"play='p' has no slider; it must be one of \[\]"),
         ({"p": []}, "p has no values"),
         ({"p": list(range(41))}, "41 = 41 frames; at most 40"),
         ({"p": [0, 1], "q": list(range(21))}, "2 x 21 = 42 frames"),
@@ -338,6 +340,21 @@ def test_live_the_kernel_follows_where_the_front_end_does_not(monkeypatch, value
                 control.index = index
             await asyncio.sleep(0.05)
             assert visible(result) is result.frames[position]
+        await asyncio.gather(*explorable_module._tasks)
+
+    asyncio.run(notebook())
+
+
+def test_live_the_kernel_plays_where_the_front_end_does_not(monkeypatch):
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "live")
+    monkeypatch.setattr(explorable_module, "PATIENCE", 0.01)
+
+    async def notebook():
+        result = figures.explorable(words, t=[0, 1, 2], play="t", caption=CAPTION, alt="words")
+        _, player, *_ = result.widget.children[1].children[0].children
+        player.value = 2
+        await asyncio.sleep(0.1)
+        assert visible(result) is result.frames[2]
         await asyncio.gather(*explorable_module._tasks)
 
     asyncio.run(notebook())

@@ -105,6 +105,7 @@ window.figures = (() => {
     waiting.set(
       figure,
       setTimeout(() => {
+        if (figure.querySelector(".ab-play[aria-pressed=true]")) return; // it goes on by itself
         const picture = figure.querySelector(".ab-stage .ab-frame");
         said.textContent = picture?.alt ?? picture?.getAttribute("aria-label") ?? "";
       }, SOON),
@@ -162,6 +163,7 @@ window.figures = (() => {
       clearInterval(clock);
       clock = undefined;
       button.setAttribute("aria-pressed", "false");
+      tell(button.closest(".ab-explorable"));
     };
     const step = () => {
       model.set("value", model.get("value") + 1);
@@ -182,7 +184,6 @@ window.figures = (() => {
   // ----------------------------------------------------------------- modules
 
   const imported = new Map(); // text of a module -> what it exports
-  const forever = new AbortController().signal;
 
   function module(text) {
     if (!imported.has(text)) {
@@ -193,8 +194,9 @@ window.figures = (() => {
     return imported.get(text);
   }
 
-  async function start(element, model) {
-    const given = { model, signal: forever, experimental: { invoke: () => Promise.reject(Error("no kernel")) } };
+  /** Put the figure in the place of its still. */
+  async function start(element, model, signal) {
+    const given = { model, signal, experimental: { invoke: () => Promise.reject(Error("no kernel")) } };
     const widget = await module(model.get("_esm"));
     if (model.get("_css")) {
       const style = document.createElement("style");
@@ -210,6 +212,17 @@ window.figures = (() => {
     element.dataset.awake = "drawn";
   }
 
+  /** A module that fails leaves its still, and a sentence. */
+  function restStill(element, still, error) {
+    const words = document.createElement("p");
+    words.className = "ab-missing";
+    words.textContent = "This figure does not move here: your browser could not run its script.";
+    element.style.minHeight = "";
+    element.replaceChildren(...still, words);
+    element.dataset.awake = "still";
+    console.error(error);
+  }
+
   /** A module starts when it comes near, or when the browser has nothing else to do. */
   const near = new IntersectionObserver(
     (entries) => entries.forEach(({ isIntersecting, target }) => isIntersecting && drawModule(target)),
@@ -220,7 +233,11 @@ window.figures = (() => {
     near.unobserve(element);
     if (element.dataset.awake !== "waiting") return;
     element.dataset.awake = "begun";
-    start(element, models.get(element.dataset.model));
+    const [still, stop] = [[...element.childNodes], new AbortController()];
+    start(element, models.get(element.dataset.model), stop.signal).catch((error) => {
+      stop.abort();
+      restStill(element, still, error);
+    });
   }
 
   window.addEventListener("load", () => {

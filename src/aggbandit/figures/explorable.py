@@ -79,6 +79,8 @@ INTERVAL = 500
 """Milliseconds from frame to frame of a figure that plays."""
 
 Values = Sequence[Any] | Mapping[Any, str]
+Link = tuple[Any, str, Any, str]
+"""A widget and a trait of it, and the widget and trait that follow."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +136,7 @@ def explorable(
         alt: The words of each frame: a format string over the parameters, or a function of them.
         labels: Names of the parameters in the text's symbols; by default their own.
         start: Values to open on; by default the first of each. Numbers need only be close.
-        play: The parameter that is time, if one is: its slider can be set to move by itself.
+        play: The parameter that is time, which a button moves forward; it must have a slider.
         **values: One or two parameters, each with its values: a list, or a mapping of values to labels.
 
     Returns:
@@ -142,8 +144,8 @@ def explorable(
 
     Raises:
         ValueError: for no or more than two parameters; values that are missing, given twice or written
-            alike; a start that is not among them; a `play` that names no slider; an empty caption or
-            alternative text; words in braces that are no parameter; frames of different sizes; and, unless
+            alike; a start that is not among them; a `play` that is no slider's parameter; an empty caption
+            or alternative text; words in braces that are no parameter; frames of different sizes; and, unless
             the notebook is live, more than 40 frames or 400 kB.
         TypeError: if `draw` returns something that is not a picture, or `start` is no table of values.
 
@@ -163,6 +165,11 @@ def explorable(
         _check_braces(alt, parameters)
     opening = _opening(parameters, {} if start is None else start)
     words = caption_html(caption)
+    controls = {
+        name: _control(list(options.values()), (labels or {}).get(name, name), opening[name])
+        for name, options in parameters.items()
+    }
+    _check_play(play, controls)
 
     def rendered(index: int) -> Frame:
         point = _point(parameters, index)
@@ -186,20 +193,17 @@ def explorable(
             frames[index].value = frame.html
             drawn.add(index)
 
-    controls = {
-        name: _control(list(options.values()), (labels or {}).get(name, name), opening[name])
-        for name, options in parameters.items()
-    }
-    if play is not None and not isinstance(controls.get(play), widgets.SelectionSlider):
-        raise ValueError(f"play names {play}, which has no slider; it must be the parameter that is time")
-    stack, links = _stack(frames, list(controls.values()))
+    stack, stacks = _stack(frames, list(controls.values()))
+    players = {play: _player(controls[play])} if play is not None else {}
+    links = [*stacks, *((player, "value", controls[name], "index") for name, player in players.items())]
+    for source, key, target, follower in links:
+        widgets.jslink((source, key), (target, follower))
     stack.add_class("ab-stage")
+    rows = [_row(control, players.get(name)) for name, control in controls.items()]
     whole = widgets.VBox(
         [
             stack,
-            widgets.VBox([_row(control, name == play) for name, control in controls.items()]).add_class(
-                "ab-controls"
-            ),
+            widgets.VBox(rows).add_class("ab-controls"),
             widgets.HTMLMath(words).add_class("ab-caption"),
         ]
     ).add_class("ab-explorable")
@@ -220,8 +224,8 @@ def explorable(
 
         for control in controls.values():
             control.observe(move, "index")
-        for control, follower in links:
-            _follow(control, follower)
+        for link in links:
+            _follow(*link)
         _when_idle(draw_frame, range(len(frames)))
     else:
         for index in range(len(frames)):
@@ -285,6 +289,12 @@ def _check_braces(alt: str, parameters: Mapping[str, Mapping[Any, str]]) -> None
                 f"alt has {{{field}}}, which is not a parameter ({', '.join(parameters)}); "
                 f"write {{{{{field}}}}} for braces"
             )
+
+
+def _check_play(play: str | None, controls: Mapping[str, Any]) -> None:
+    sliders = [name for name, control in controls.items() if isinstance(control, widgets.SelectionSlider)]
+    if play is not None and play not in sliders:
+        raise ValueError(f"play={play!r} has no slider; it must be one of {sliders}")
 
 
 def _check_size(point: Mapping[str, Any], frame: Frame, first: Frame) -> None:
@@ -357,36 +367,43 @@ def _control(options: list[str], label: str, index: int) -> Any:
     return widgets.SelectionSlider(options=pairs, index=index, description=label, style=style, layout=layout)
 
 
-def _stack(
-    frames: Sequence[widgets.HTML], controls: Sequence[Any]
-) -> tuple[widgets.Stack, list[tuple[Any, widgets.Stack]]]:
+def _stack(frames: Sequence[widgets.HTML], controls: Sequence[Any]) -> tuple[widgets.Stack, list[Link]]:
     """The frames behind their controls, and which control moves which stack.
 
-    For two parameters a stack of stacks. The links are made for the browser.
+    For two parameters a stack of stacks.
     """
     first, *others = controls
     children: list[Any] = list(frames)
-    links: list[tuple[Any, widgets.Stack]] = []
+    links: list[Link] = []
     if others:
         width = len(others[0].options)
         inner = [_stack(frames[i : i + width], others) for i in range(0, len(frames), width)]
         children = [stack for stack, _ in inner]
         links = [link for _, below in inner for link in below]
     stack = widgets.Stack(children, selected_index=first.index)
-    widgets.jslink((first, "index"), (stack, "selected_index"))
-    return stack, [*links, (first, stack)]
+    return stack, [*links, (first, "index", stack, "selected_index")]
 
 
-def _follow(control: Any, stack: widgets.Stack) -> None:
-    """Move a stack with its control from the kernel, where the front end's own link has not done it.
+def _player(control: Any) -> Any:
+    """Moves a slider forward, until the end."""
+    return widgets.Play(
+        value=control.index,
+        max=len(control.options) - 1,
+        interval=INTERVAL,
+        show_repeat=False,
+        tooltip=f"play: {control.description}",
+    )
+
+
+def _follow(source: Any, key: str, target: Any, follower: str) -> None:
+    """Move a stack with its control, or a slider with its player, where the front end has not done it.
 
     A little later than the front end, which is asked first: what it has already moved is not sent back, so
     that a slider that is being dragged does not jump.
     """
 
     def catch_up() -> None:
-        if stack.selected_index != control.index:
-            stack.selected_index = control.index
+        setattr(target, follower, getattr(source, key))
 
     def moved(_: Any) -> None:
         try:
@@ -394,13 +411,13 @@ def _follow(control: Any, stack: widgets.Stack) -> None:
         except RuntimeError:  # no loop, no front end that could be faster
             catch_up()
 
-    control.observe(moved, "index")
+    source.observe(moved, key)
 
 
-def _row(control: Any, moves: bool) -> Any:
-    """A slider with its buttons, which the page's script presses where there is no kernel.
+def _row(control: Any, player: Any) -> Any:
+    """A slider with its player, if it has one, and its step and reset buttons.
 
-    They step and reset; where the slider moves by itself, one more plays it.
+    The page's script presses them where there is no kernel.
     """
     if isinstance(control, widgets.ToggleButtons):
         return widgets.HBox([control]).add_class("ab-row")
@@ -426,11 +443,8 @@ def _row(control: Any, moves: bool) -> Any:
         button.add_class(kind)
         button.on_click(action)
         buttons.append(button)
-    if moves:
-        player = widgets.Play(value=home, min=0, max=len(control.options) - 1, interval=INTERVAL)
-        widgets.jslink((player, "value"), (control, "index"))
-        buttons.append(player)
-    return widgets.HBox([control, *buttons]).add_class("ab-row")
+    players = [] if player is None else [player]
+    return widgets.HBox([control, *players, *buttons]).add_class("ab-row")
 
 
 def _dimmed(picture: str) -> str:

@@ -322,7 +322,7 @@ def regret_by_learner(
     Returns:
         The figure.
     """
-    colors = (LEARNER, INK, REGION, LEARNER)
+    colors = (LEARNER, BASELINE, LEARNER, LEARNER)  # told apart by dashes and markers
     fig: Figure
     fig, panels = axes(1, len(curves), height=3.6, sharey=True)
     for ax, (title, learners) in zip(panels, curves.items(), strict=True):

@@ -15,6 +15,8 @@ from typing import Any
 SHARED_NAME = re.compile(r' id="(proof|(?:proof|exercise|solution)-content)"')
 FORMULA = re.compile(r'<span class="math notranslate nohighlight">\\\((.*?)\\\)</span>', re.DOTALL)
 RAISED = re.compile(r"[_^](?:\{([^{}]*)\}|(\\[a-zA-Z]+|.))")
+WIDE = re.compile(r"=|\\(?:[lc]?dots|le|ge|in|to|approx|sim|subset|mid|sum|prod)(?![a-zA-Z])")
+NARROW = re.compile(r"[()|']")
 UNSEEN = re.compile(
     r"\\(?:mathcal|mathbb|mathrm|mathbf|mathit|text|operatorname|hat|tilde|bar|widehat|widetilde|left|right|[,;!:])"
 )
@@ -44,9 +46,18 @@ def _measured(formula: re.Match[str]) -> str:
 
 
 def width(tex: str) -> float:
-    """About how wide a formula is, in heights of its letters: half of one each, less where it is raised."""
+    """About how wide a formula is, in heights of its letters: half of one each, less where it is raised.
+
+    Relations and dots are wider, with the room on both sides of them; brackets and primes are narrower.
+    """
     small = sum(len(_letters(one or other)) for one, other in RAISED.findall(tex))
-    return max(0.5, 0.55 * len(_letters(RAISED.sub("", tex))) + 0.36 * small)
+    return max(
+        0.5,
+        0.55 * len(_letters(RAISED.sub("", tex)))
+        + 0.36 * small
+        + len(WIDE.findall(tex))
+        - 0.2 * len(NARROW.findall(tex)),
+    )
 
 
 def _letters(tex: str) -> str:

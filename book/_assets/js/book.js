@@ -93,9 +93,10 @@
     }
   }
 
+  // All is there, and MathJax has not begun.
+  document.addEventListener("readystatechange", () => document.readyState === "interactive" && keepTogether());
   document.addEventListener("DOMContentLoaded", () => {
     nameTheme();
-    keepTogether();
     // A page without mathematics does not load MathJax.
     window.addEventListener("load", () => {
       Promise.resolve(MathJax.startup?.promise).finally(showFormulas).then(scrollByKeys);

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Route
 from conftest import LIMIT, SITE, WIDE, Visit
 
 MAX_SCRIPTS = 500_000
-MAX_SHIFT = 0.05
+MAX_SHIFT = 0.1
 
 ICONLESS = """() => [...document.querySelectorAll(":is(i, span, a)[class*='fa-']")]
     .filter(icon => getComputedStyle(icon, "::before").maskImage === "none")

@@ -21,7 +21,7 @@ from scipy.spatial import ConvexHull
 
 import aggbandit as ab
 from aggbandit import figures
-from aggbandit.figures.chapters import ch02, ch03, ch04, ch10, index
+from aggbandit.figures.chapters import ch02, ch03, ch04, ch05, ch10, index
 
 draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the name means the function
 
@@ -144,6 +144,21 @@ def time_lapse() -> figures.Draggable:
     return figures.draggable("time_lapse", **drawn, caption="Drag the night.")
 
 
+LOSSES = np.repeat([[0.9, 0.5, 0.1], [0.0, 0.9, 0.6]], [30, 50], axis=0)
+
+
+def both_paths(rate: float) -> tuple[np.ndarray, np.ndarray]:
+    """Mirror descent behind a barrier, by the package; exponential weights at a third of the rate."""
+    run = ab.mirror_descent(ab.LogBarrier(ab.simplex(3)), LOSSES, np.full(len(LOSSES), rate))
+    weights = np.exp(-rate / 3 * np.vstack([np.zeros(3), LOSSES.cumsum(axis=0)]))
+    return run.iterates, weights / weights.sum(axis=1, keepdims=True)
+
+
+def two_paths() -> figures.Draggable:
+    drawn = ch05.two_paths(*both_paths(0.8), LOSSES, rate=0.8, shown=31, change=30)
+    return figures.draggable("two_paths", **drawn, caption="Drag the rate.")
+
+
 EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "dials": dials,
     "direction": direction,
@@ -151,6 +166,7 @@ EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "ruler": ruler,
     "thales": thales,
     "time_lapse": time_lapse,
+    "two_paths": two_paths,
 }
 """One figure of each module, as its chapter makes it."""
 
@@ -487,6 +503,22 @@ def test_between_two_nights_a_run_is_interpolated_on_the_scale_of_the_picture(
         exact = [np.interp(np.log(nights), np.log(data["nights"]), column) for column in kept.T]
         found = np.array([now[name] for now in seen]).reshape(len(nights), -1)
         np.testing.assert_allclose(found, np.transpose(exact), rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.8, 2.0])
+def test_both_paths_are_those_of_mirror_descent(draw: Callable[..., Shown], rate: float) -> None:
+    (seen,) = draw("two_paths").maths("m.paths(data.losses, point)", [rate])
+    behind, steep = (np.array(path) for path in seen["paths"])
+    stepped, weighted = both_paths(rate)
+    np.testing.assert_allclose(steep, weighted, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(behind, stepped, rtol=0, atol=1e-8)  # 80 steps, each as exact as Newton's stop
+
+    # Where the slopes -1/x of the barrier and the sum of the losses cancel along the simplex.
+    slopes = rate * np.vstack([np.zeros(3), LOSSES.cumsum(axis=0)]) - 1 / behind
+    np.testing.assert_allclose(behind.sum(axis=1), 1, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(slopes - slopes[:, :1], 0, rtol=0, atol=1e-9)
+    paid = [(path[:-1] * LOSSES).sum() for path in (behind, steep)]
+    np.testing.assert_allclose(seen["paid"], paid, rtol=0, atol=1e-9)
 
 
 # ------------------------------------------------------------------------------------------ what they share

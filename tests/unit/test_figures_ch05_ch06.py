@@ -54,7 +54,7 @@ def test_the_ledger_s_bars_are_the_terms_of_the_bound():
 def test_the_paths_show_rounds_up_to_the_one_asked_for():
     rng = np.random.default_rng(0)
     barrier, entropy = rng.dirichlet(np.ones(3), size=(2, 9))
-    _, right = ch05.two_paths(barrier, entropy, 5, 4).axes
+    _, right = ch05._two_paths(barrier, entropy, 5, 4).axes
     curves = [line for line in right.lines if len(line.get_xdata()) == 5]
     assert [list(line.get_ydata()) for line in curves] == [
         list(path[:5].min(axis=1)) for path in (entropy, barrier)

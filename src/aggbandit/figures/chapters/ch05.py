@@ -112,21 +112,41 @@ def _beside(ax: Any, words: str, at: tuple[float, float], shift: tuple[float, fl
     ax.annotate(words, at, xytext=shift, textcoords="offset points", color=color, va="center")
 
 
-# The first explorable
+# The dragged figure
 
 
-def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int) -> Figure:
-    """Two paths in the triangle of three arms, up to round `shown`, and each one's smallest probability.
+def two_paths(
+    barrier: FloatArray, entropy: FloatArray, losses: FloatArray, *, rate: float, shown: int, change: int
+) -> dict[str, Any]:
+    """The dragged figure of two bowls on three arms, all but its caption (`two_paths.js`).
 
     Args:
-        barrier: (T + 1, 3) the points of all rounds behind a barrier.
-        entropy: (T + 1, 3) those with entropy.
-        shown: the round up to which the paths are drawn, from 1.
-        change: the round after which the losses change.
+        barrier: (T + 1, 3) the points of all rounds behind a barrier, at the rate it opens on.
+        entropy: (T + 1, 3) those with entropy, at a third of the rate.
+        losses: (T, 3) what the arms cost.
+        rate: The rate it opens on.
+        shown: The round it opens on, from 1.
+        change: The round after which the losses change.
 
     Returns:
-        The figure, of two panels.
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
     """
+    points = [path[shown - 1] for path in (barrier, entropy)]
+    places = [", ".join(f"{p + 1e-9:.3f}" for p in point) for point in points]
+    least = [f"one in {round(1 / point.min()):,}" for point in points]
+    paid = [f"{(path[:-1] * losses).sum() + 1e-9:.2f}" for path in (barrier, entropy)]
+    return {
+        "data": {"losses": losses, "change": change, "rates": [0.1, 2.0]},
+        "start": {"rate": rate, "shown": shown},
+        "still": _two_paths(barrier, entropy, shown, change),
+        "alt": f"Rate {rate:.2f}, round {shown}. The barrier's point is at {places[0]}, its smallest "
+        f"probability {least[0]}; entropy's is at {places[1]}, smallest {least[1]}. In all rounds the "
+        f"barrier pays {paid[0]}, entropy {paid[1]}.",
+    }
+
+
+def _two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int) -> Figure:
+    """The two paths in the triangle up to round `shown`, and each one's smallest probability."""
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.1, width_ratios=(1, 1.25))
     shapes.triangle(left, ("arm 1", "arm 2", "arm 3"), zorder=2)
@@ -151,7 +171,7 @@ def two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int)
     return fig
 
 
-# The second explorable
+# The explorable
 
 
 def one_long_step(body: Polytope, start: FloatArray, loss: FloatArray, size: float) -> Figure:

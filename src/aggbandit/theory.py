@@ -865,9 +865,13 @@ def u_function_eta(n_states: int, n_actions: int, horizon: int, episodes: int) -
     Source:
         `u_function_bound`.
     """
-    for name, value in (("n_states", n_states), ("horizon", horizon), ("episodes", episodes)):
+    for name, value in (
+        ("n_states", n_states),
+        ("n_actions", n_actions),
+        ("horizon", horizon),
+        ("episodes", episodes),
+    ):
         _whole(name, value)
-    _whole("n_actions", n_actions)
     cells = horizon**2 * n_states * n_actions * episodes
     return min(math.sqrt(math.log(max(n_actions, 2)) / (6 * math.e * cells)), 1 / (24 * horizon**3))
 
@@ -902,7 +906,8 @@ def u_function_bound(
     Source:
         The rate H² sqrt(SAK) is that of Lancewicki and Mansour (2025); constants and proof are ours.
     """
-    rate = u_function_eta(n_states, n_actions, horizon, episodes) if eta is None else eta
+    largest = u_function_eta(n_states, n_actions, horizon, episodes)
+    rate = largest if eta is None else eta
     if not 0 < check_number("eta", rate) <= 1 / (24 * horizon**3) * (1 + 1e-12):
         raise ValueError(f"eta is {rate}; the bound is proved for rates up to 1/(24 H³)")
     cells = horizon**3 * n_states * n_actions * episodes
@@ -913,12 +918,12 @@ def policy_optimization_eta(n_actions: int, horizon: int, episodes: int) -> floa
     """The learning rate of `PolicyOptimization`: `sqrt(8 log A / (H² K))`.
 
     Args:
-        n_actions: A, at least 2.
+        n_actions: A.
         horizon: H.
         episodes: K.
 
     Returns:
-        eta.
+        eta; at A = 1, where there is nothing to learn, that of A = 2.
 
     Raises:
         ValueError: for values out of range.
@@ -926,10 +931,9 @@ def policy_optimization_eta(n_actions: int, horizon: int, episodes: int) -> floa
     Source:
         `policy_optimization_bound`.
     """
-    for name, value in (("horizon", horizon), ("episodes", episodes)):
+    for name, value in (("n_actions", n_actions), ("horizon", horizon), ("episodes", episodes)):
         _whole(name, value)
-    _choice(n_actions)
-    return math.sqrt(8 * math.log(n_actions) / episodes) / horizon
+    return math.sqrt(8 * math.log(max(n_actions, 2)) / episodes) / horizon
 
 
 def policy_optimization_bound(n_actions: int, horizon: int, episodes: int) -> float:
@@ -938,7 +942,7 @@ def policy_optimization_bound(n_actions: int, horizon: int, episodes: int) -> fl
     In each of the H steps, exponential weights on losses in [0, H] pay `log(A)/eta + eta H² K/8`.
 
     Args:
-        n_actions: A, at least 2.
+        n_actions: A.
         horizon: H.
         episodes: K.
 

@@ -103,4 +103,4 @@ def test_the_landing_page_repeats_what_chapter_10_prints():
     assert f"pay {coin} a night" in said
     assert f"pays {best}" in said
     low, high = re.findall(r"the center in sixty cities: (\d\.\d\d) to (\d\.\d\d)", shown)[0]
-    assert f"from {100 * (1 - float(low)):.0f} % better to {100 * (float(high) - 1):.0f} % worse" in said
+    assert f"from {100 * (1 - float(low)):.0f}% better to {100 * (float(high) - 1):.0f}% worse" in said

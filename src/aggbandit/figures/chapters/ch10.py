@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from scipy.spatial import ConvexHull
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, reduce_frozen
 from aggbandit.figures import shapes
 from aggbandit.figures.style import (
     BASELINE,
@@ -148,6 +148,7 @@ class Moment:
     body: OccupancySet
     x: FloatArray
     regret: float
+    __reduce__ = reduce_frozen
 
 
 def time_lapse(

@@ -25,8 +25,6 @@ def describe(
     base = app.config.html_baseurl
     context["ab_site"] = app.config.html_title
     context["ab_base"] = base and base.rstrip("/") + "/"
-    if page == app.config.root_doc:
-        context["docstitle"] = ""  # its title is the book's title
     if doctree is not None:
         context["ab_description"] = opening(doctree)
         context["ab_formulas"] = any(

@@ -8,7 +8,7 @@ import nbformat
 import nbformat.v4 as nbf
 import pytest
 from comparison import WIDGET_STATE, differences
-from execute import KERNELSPEC, LANGUAGE, execute_all, nb_clean
+from execute import KERNELSPEC, LANGUAGE, Outcome, execute_all, nb_clean
 
 PRINTS = """
 import sys, time
@@ -50,8 +50,23 @@ def twice(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     first, second = folder / "first.ipynb", folder / "second.ipynb"
     outcomes = execute_all([(source, first), (source, second)], report=lambda outcome: None)
     assert [outcome.error for outcome in outcomes] == [None, None]
-    assert all(outcome.line().endswith("s of a processor)") for outcome in outcomes)
     return first, second
+
+
+@pytest.mark.parametrize(
+    ("outcome", "line"),
+    [
+        (Outcome(Path("a.ipynb"), 12.34, 5.0), "a.ipynb  12.3 s (5.0 s of a processor)"),
+        (
+            Outcome(Path("a.ipynb"), 80.0, 70.0),
+            "a.ipynb  80.0 s (70.0 s of a processor; too long for a chapter)",
+        ),
+        (Outcome(Path("a.ipynb"), 1.0, 1.0, "cell 2 raised"), "a.ipynb  cell 2 raised"),
+    ],
+    ids=["done", "long", "stopped"],
+)
+def test_a_chapter_is_reported_in_one_line(outcome: Outcome, line: str) -> None:
+    assert outcome.line() == line
 
 
 def test_twice_gives_the_same_bytes(twice: tuple[Path, Path]) -> None:

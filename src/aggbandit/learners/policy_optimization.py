@@ -181,6 +181,19 @@ def dilated_bonus(
     return dilated
 
 
+def exponential_weights(theta: FloatArray) -> FloatArray:
+    """The policy of the sums of estimates: `pi_h(a|s)` in proportion to `exp(-theta_h(s,a))`.
+
+    Args:
+        theta: (H, S, A) the sums, times the learning rate.
+
+    Returns:
+        (H, S, A) the policy.
+    """
+    weights = np.exp(theta.min(axis=-1, keepdims=True) - theta)
+    return np.asarray(weights / weights.sum(axis=-1, keepdims=True), dtype=np.float64)
+
+
 # --- rates --------------------------------------------------------------------------------------------------
 
 
@@ -337,10 +350,8 @@ class UFunctionLearner:
         return self._policy()
 
     def _policy(self) -> FloatArray:
-        weights = np.exp(self.theta.min(axis=-1, keepdims=True) - self.theta)
-        softmax = weights / weights.sum(axis=-1, keepdims=True)
-        mixed: FloatArray = (1 - self.rates.uniform) * softmax + self.rates.uniform / self.shape[2]
-        return mixed
+        share = self.rates.uniform
+        return (1 - share) * exponential_weights(self.theta) + share / self.shape[2]
 
     @alone
     def observe(self, feedback: AggregateFeedback) -> None:
@@ -486,8 +497,7 @@ class PolicyOptimization:
         Returns:
             (H, S, A) the policy.
         """
-        weights = np.exp(self.theta.min(axis=-1, keepdims=True) - self.theta)
-        return np.asarray(weights / weights.sum(axis=-1, keepdims=True))
+        return exponential_weights(self.theta)
 
     def observe(self, feedback: FullFeedback) -> None:
         """Add eta Q of the policy played.
@@ -500,7 +510,7 @@ class PolicyOptimization:
             ValueError: if it does not fit the world.
         """
         check_kind("feedback", feedback, FullFeedback, "ab.FullFeedback.observe(trajectory, loss)")
-        policy = self.policy(np.random.default_rng(0))
+        policy = exponential_weights(self.theta)
         self.theta = self.theta + self.eta * q_function(self.mdp, policy, feedback.loss)
 
 

@@ -12,7 +12,7 @@ FLOORS = [
     {"geometry"},
     {"learners"},
     {"game"},
-    {"engine", "history", "simulation"},
+    {"engine", "history", "simulation", "checks"},
     {"figures"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -1,1 +1,1 @@
-"""A teacher's course: made from the problem sets, released to students, marked where nothing can be forged."""
+"""A teacher's course: made from the problem sets, released, and marked where nothing can be forged."""

@@ -102,7 +102,7 @@ def test_the_environment_that_runs_this_has_the_pinned_versions() -> None:
 def test_environment_yml_installs_the_same_pins() -> None:
     python, pip, install = ENVIRONMENT["dependencies"]
     assert pip == "pip"
-    assert install["pip"] == ["-c constraints.txt", "-e .[test]"]
+    assert install["pip"] == ["-c constraints.txt", "-e .[student]"]
     number = python.removeprefix("python=")
     assert Requirement(f"python{PROJECT['requires-python']}").specifier.contains(number)
 
@@ -118,7 +118,7 @@ def test_each_extra_includes_what_it_stands_on() -> None:
         below = [names(other) for r in own if r.name == PROJECT["name"] for other in r.extras]
         return {r.name for r in own}.union(*below)
 
-    assert names("fast") | names("figures") | names("sweep") < names("book")
+    assert names("fast") | names("figures") | names("sweep") < names("student") < names("book")
     assert names("book") < names("test")
     assert names("book") < names("teach")
     assert {Requirement(line).name for line in PROJECT["dependencies"]} == {"numpy", "scipy"}

@@ -959,6 +959,116 @@ def policy_optimization_bound(n_actions: int, horizon: int, episodes: int) -> fl
     return horizon**2 * math.sqrt(episodes * math.log(n_actions) / 2)
 
 
+# --- O-REPS -------------------------------------------------------------------------------------------------
+
+
+def oreps_eta(n_states: int, n_actions: int, episodes: int) -> float:
+    """The learning rate of `OREPS`: `sqrt(2 log(SA) / K)`.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        episodes: K.
+
+    Returns:
+        eta; at SA = 1, where there is nothing to learn, that of SA = 2.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        `oreps_bound`.
+    """
+    for name, value in (("n_states", n_states), ("n_actions", n_actions), ("episodes", episodes)):
+        _whole(name, value)
+    return math.sqrt(2 * math.log(max(n_states * n_actions, 2)) / episodes)
+
+
+def oreps_bound(
+    n_states: int, n_actions: int, horizon: int, episodes: int, eta: float | None = None
+) -> float:
+    """What `OREPS` cannot exceed: `H log(SA)/eta + eta H K/2`, which is `H sqrt(2 K log(SA))` at best.
+
+    Mirror descent pays `KL(q* || q_1)/eta + eta/2 sum_k <q_k, l_k²>`. From the largest entropy, the
+    divergence is at most the entropy of q_1, H log(SA); and `<q_k, l²> <= H`.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+        eta: the rate; `oreps_eta` if None.
+
+    Returns:
+        The bound on the regret.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Zimin and Neu (2013), Theorem 1, in our notation; it holds for every sequence of losses.
+
+    Example:
+        >>> round(oreps_bound(n_states=3, n_actions=2, horizon=3, episodes=1000))
+        180
+    """
+    best = oreps_eta(n_states, n_actions, episodes)
+    _whole("horizon", horizon)
+    rate = best if eta is None else check_positive("eta", eta)
+    return horizon * math.log(n_states * n_actions) / rate + rate * horizon * episodes / 2
+
+
+def semi_bandit_oreps_eta(n_states: int, n_actions: int, episodes: int) -> float:
+    """The learning rate of `SemiBanditOREPS`: `sqrt(2 log(SA) / (S A K))`.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        episodes: K.
+
+    Returns:
+        eta; at SA = 1, where there is nothing to learn, that with log 2.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        `semi_bandit_oreps_bound`.
+    """
+    return oreps_eta(n_states, n_actions, episodes) / math.sqrt(n_states * n_actions)
+
+
+def semi_bandit_oreps_bound(
+    n_states: int, n_actions: int, horizon: int, episodes: int, eta: float | None = None
+) -> float:
+    """What `SemiBanditOREPS` cannot exceed on average: `H log(SA)/eta + eta H S A K/2`.
+
+    That is `H sqrt(2 S A K log(SA))` at best. As `oreps_bound`, where the mean of `<q_k, l^²>` is at most
+    the number of cells: `E[l^²] <= 1/q`.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+        eta: the rate; `semi_bandit_oreps_eta` if None.
+
+    Returns:
+        The bound on the expected regret.
+
+    Raises:
+        ValueError: for values out of range.
+
+    Source:
+        Zimin and Neu (2013), Theorem 2, in our notation.
+    """
+    best = semi_bandit_oreps_eta(n_states, n_actions, episodes)
+    _whole("horizon", horizon)
+    rate = best if eta is None else check_positive("eta", eta)
+    cells = horizon * n_states * n_actions
+    return horizon * math.log(n_states * n_actions) / rate + rate * cells * episodes / 2
+
+
 # --- helpers ------------------------------------------------------------------------------------------------
 
 

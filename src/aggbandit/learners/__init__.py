@@ -9,6 +9,7 @@ from aggbandit.learners.increasing_rates import OMDState
 from aggbandit.learners.leader import losses_against_the_leader
 from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
+from aggbandit.learners.oreps import OREPS, SemiBanditOREPS
 from aggbandit.learners.policy_optimization import (
     PolicyOptimization,
     dilated_bonus,
@@ -19,6 +20,7 @@ from aggbandit.learners.policy_optimization import (
 from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics, PlausibleDynamics, Visits
 
 __all__ = [
+    "OREPS",
     "EmpiricalDynamics",
     "KnownDynamics",
     "LearnerInUse",
@@ -28,6 +30,7 @@ __all__ = [
     "OptimalDesign",
     "PlausibleDynamics",
     "PolicyOptimization",
+    "SemiBanditOREPS",
     "Visits",
     "dilated_bonus",
     "g_optimal_design",

@@ -42,6 +42,7 @@ from aggbandit._arrays import (
     real_array,
 )
 from aggbandit.feedback import AggregateFeedback, FullFeedback
+from aggbandit.learners.fits import check_trajectory, check_world
 from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics, Visits
@@ -367,7 +368,7 @@ class UFunctionLearner:
         """
         check_kind("feedback", feedback, AggregateFeedback, "ab.AggregateFeedback.observe(trajectory, loss)")
         trajectory, total = feedback.trajectory, feedback.total
-        _check_trajectory(trajectory, self.shape, self.initial_state)
+        check_trajectory(trajectory, self.shape, self.initial_state)
         if not -1e-9 <= total <= self.shape[0] * (1 + 1e-9):
             raise ValueError(f"the total is {total}; it must lie in [0, {self.shape[0]}]")
         policy = self._policy()
@@ -406,7 +407,7 @@ class UFunctionLearner:
         Raises:
             ValueError: for another world.
         """
-        _check_world(mdp, self.shape, self.initial_state)
+        check_world(mdp, self.shape, self.initial_state)
 
     # Writing the state down.
 
@@ -512,21 +513,3 @@ class PolicyOptimization:
         check_kind("feedback", feedback, FullFeedback, "ab.FullFeedback.observe(trajectory, loss)")
         policy = exponential_weights(self.theta)
         self.theta = self.theta + self.eta * q_function(self.mdp, policy, feedback.loss)
-
-
-def _check_trajectory(trajectory: Trajectory, shape: tuple[int, int, int, int], initial_state: int) -> None:
-    if trajectory.shape != shape:
-        raise ValueError(f"the trajectory has shape {trajectory.shape}; expected (H, S, A, S) = {shape}")
-    if trajectory.states[0] != initial_state:
-        raise ValueError(
-            f"the trajectory starts in state {trajectory.states[0]}; the learner starts in {initial_state}"
-        )
-
-
-def _check_world(mdp: FiniteHorizonMDP, shape: tuple[int, int, int, int], initial_state: int) -> None:
-    if mdp.shape != shape:
-        raise ValueError(f"the world has shape {mdp.shape}; the learner was made for {shape}")
-    if mdp.initial_state != initial_state:
-        raise ValueError(
-            f"the world starts in state {mdp.initial_state}; the learner was made for {initial_state}"
-        )

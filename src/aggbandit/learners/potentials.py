@@ -1,0 +1,295 @@
+r"""Minimization over occupancy measures through its dual: one potential a state.
+
+A separable convex function of an occupancy measure, under the equations of flow, has a dual without
+constraints. With a potential V_h(s) at every state, the entries of a cell (h, s, a) answer to one number::
+
+    x(h,s,a) = V_h(s) - sum_s' p(s'|s,a,h) V_{h+1}(s'),
+
+and the dual function is the sum of what the cells answer, less V_1(s_1). Its gradient is what flows out of a
+state less what flows in; its Hessian couples a step to the next one only. So a Newton step is one banded
+factorization, of cost H S³.
+
+Outside the paper, whose learner stands behind a barrier.
+
+Source:
+    Zimin and Neu (2013), Section 3, for the dual of the entropy; Rosenberg and Mansour (2019) for sets of
+    dynamics.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, solveh_banded
+
+from aggbandit._arrays import BoolArray, FloatArray, IntArray, reduce_frozen
+from aggbandit.geometry import NoMinimizer
+from aggbandit.mdp import FiniteHorizonMDP
+
+__all__ = ["Answer", "Cells", "Layers", "Minimum", "minimize_over_potentials"]
+
+# The last Newton step changes no entry by more than this, relatively; the next would by its square.
+LAST_STEP = 1e-6
+# No step changes an entry by more than this, relatively: a logarithm's domain ends at one.
+LONGEST_STEP = 0.9
+MOST_STEPS = 1_000
+# A state through which less than this flows has no equation that double precision could see.
+NO_MASS = 1e-280
+
+
+@dataclass(frozen=True, eq=False)
+class Layers:
+    """The states of every step, numbered among those that can be met there.
+
+    A world in which each step has states of its own, a grid say, has few of them at every step: W at most.
+
+    Attributes:
+        shape: (H, S, A, S).
+        states: (H, W) which state has this number; 0 where there is none.
+        met: (H, W) whether there is one.
+    """
+
+    shape: tuple[int, int, int, int]
+    states: IntArray
+    met: BoolArray
+    __reduce__ = reduce_frozen
+
+    @classmethod
+    def of(cls, mdp: FiniteHorizonMDP) -> Layers:
+        """Those of a known world.
+
+        Args:
+            mdp: the world.
+
+        Returns:
+            The layers.
+        """
+        reachable = mdp.reachable
+        width = int(reachable.sum(axis=1).max())
+        states = np.zeros((mdp.horizon, width), dtype=np.int64)
+        met = np.zeros((mdp.horizon, width), dtype=np.bool_)
+        for h, row in enumerate(reachable):
+            here = np.flatnonzero(row)
+            states[h, : len(here)], met[h, : len(here)] = here, True
+        return cls(mdp.shape, states, met)
+
+    def narrow(self, table: FloatArray) -> FloatArray:
+        """A table by step and state, by number instead.
+
+        Args:
+            table: (H, S, ...) the table.
+
+        Returns:
+            (H, W, ...) its rows; what has no state shows that of state 0.
+        """
+        return np.asarray(table[np.arange(len(self.states))[:, None], self.states])
+
+    def widen(self, table: FloatArray) -> FloatArray:
+        """The inverse of `narrow`, zero where no state is met.
+
+        Args:
+            table: (H, W, ...) the table.
+
+        Returns:
+            (H, S, ...) the table by step and state.
+        """
+        wide = np.zeros((*self.shape[:2], *table.shape[2:]))
+        steps, numbers = np.nonzero(self.met)
+        wide[steps, self.states[steps, numbers]] = table[steps, numbers]
+        return wide
+
+    def rows(self, transitions: FloatArray) -> FloatArray:
+        """The dynamics by number; nothing leads on from the last step.
+
+        Args:
+            transitions: (H, S, A, S) rows.
+
+        Returns:
+            (H, W, A, W) the rows.
+        """
+        rows = np.zeros((*self.states.shape, self.shape[2], self.states.shape[1]))
+        narrow = self.narrow(transitions)
+        for h in range(len(rows) - 1):
+            rows[h] = narrow[h][:, :, self.states[h + 1]] * self.met[h + 1]
+        return rows
+
+
+class Answer(NamedTuple):
+    """What the cells say to potentials.
+
+    Attributes:
+        value: the sum of the conjugates, convex in the potentials.
+        mass: (H, W, A) its derivatives by x(h,s,a): what passes the cell.
+        rows: (H, W, A, W) where it goes, p(s'|s,a,h).
+        curvature: (H, W, A) the second derivatives by x(h,s,a).
+        bend: (H, W, W) by next states, what the rows add to the Hessian as they turn; None if they stand.
+    """
+
+    value: float
+    mass: FloatArray
+    rows: FloatArray
+    curvature: FloatArray
+    bend: FloatArray | None
+
+
+class Cells(Protocol):
+    """A separable convex function of an occupancy measure, by its conjugate."""
+
+    def answer(self, potential: FloatArray) -> Answer:
+        """What the cells say to potentials.
+
+        Args:
+            potential: (H, W) V.
+
+        Returns:
+            The answer.
+        """
+        ...
+
+
+class Minimum(NamedTuple):
+    """Where the dual function is least, and so the primal one.
+
+    Attributes:
+        potential: (H, W) V.
+        answer: of the cells; its `mass` is the minimizer.
+        steps: Newton steps taken.
+        last: by what the last one changed an entry of the minimizer at most, relatively. What is left of the
+            error is about its square.
+    """
+
+    potential: FloatArray
+    answer: Answer
+    steps: int
+    last: float
+
+
+def onward(potential: FloatArray) -> FloatArray:
+    """V_{h+1} at step h, and zero after the last one.
+
+    Args:
+        potential: (H, W) V.
+
+    Returns:
+        (H, W) the potentials of the next step.
+    """
+    following = np.zeros_like(potential)
+    following[:-1] = potential[1:]
+    return following
+
+
+def differences(potential: FloatArray, rows: FloatArray) -> FloatArray:
+    """`x(h,s,a) = V_h(s) - sum_s' p(s'|s,a,h) V_{h+1}(s')`.
+
+    Args:
+        potential: (H, W) V.
+        rows: (H, W, A, W) p.
+
+    Returns:
+        (H, W, A) x.
+    """
+    horizon, width, n_actions, _ = rows.shape
+    flat = rows.reshape(horizon, width * n_actions, width)
+    expected = (flat @ onward(potential)[:, :, None]).reshape(horizon, width, n_actions)
+    return np.asarray(potential[:, :, None] - expected)
+
+
+def minimize_over_potentials(cells: Cells, potential: FloatArray) -> Minimum:
+    """The least value of the dual function, by Newton's method.
+
+    The initial state has number 0 at step 0. A step is shortened until it changes no entry by more than nine
+    tenths and lowers the dual function as it should.
+
+    Args:
+        cells: what is minimized.
+        potential: (H, W) where to begin; the value there must be finite.
+
+    Returns:
+        The minimum.
+
+    Raises:
+        NoMinimizer: if double precision is not enough.
+    """
+    at, largest = cells.answer(potential), np.inf
+    if not np.isfinite(at.value):
+        raise NoMinimizer(f"the dual function is {at.value} at the start")
+    band = _Band(at.rows.shape)
+    for step in range(1, MOST_STEPS + 1):
+        excess = _excess(at)
+        direction = band.solve(at, -excess)
+        change = np.abs(differences(direction, at.rows)) * at.curvature
+        largest = float(np.divide(change, at.mass, out=np.zeros_like(change), where=at.mass > 0).max())
+        if not np.isfinite(largest):
+            break
+        if largest <= LAST_STEP:
+            potential = potential + direction
+            return Minimum(potential, cells.answer(potential), step, largest)
+        length = min(1.0, LONGEST_STEP / largest)
+        slope, before = float((excess * direction).sum()), at.value - potential[0, 0]
+        rounding = 1e-13 * (1 + abs(at.value) + abs(potential[0, 0]))
+        while True:
+            further = potential + length * direction
+            at = cells.answer(further)
+            if at.value - further[0, 0] <= before + 1e-4 * length * slope + rounding:
+                break
+            length /= 2
+            if length < 1e-12:
+                raise NoMinimizer(f"Newton step {step}: the dual function does not fall along its direction")
+        potential = further
+    raise NoMinimizer(f"after {step} Newton steps an entry still changes by {largest:.3g} of itself")
+
+
+def _excess(at: Answer) -> FloatArray:
+    """The gradient: what flows out of a state less what flows in, (H, W)."""
+    horizon, width, n_actions, _ = at.rows.shape
+    excess: FloatArray = at.mass.sum(axis=2)
+    excess[0, 0] -= 1.0
+    flat = at.rows.reshape(horizon, width * n_actions, width)
+    inflow = at.mass.reshape(horizon, 1, width * n_actions) @ flat
+    excess[1:] -= inflow[:-1, 0]
+    return excess
+
+
+class _Band:
+    """The Hessian in the band storage of LAPACK, lower form, and its solution."""
+
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        horizon, width = shape[:2]
+        self.shape = horizon, width
+        self.row, self.column = np.tril_indices(width)
+        self.below = width + np.arange(width)[:, None] - np.arange(width)  # (next state, state)
+
+    def solve(self, at: Answer, right: FloatArray) -> FloatArray:
+        """Hessian⁻¹ `right`, both (H, W). Raises NoMinimizer."""
+        horizon, width = self.shape
+        n_actions = at.rows.shape[2]
+        flat = at.rows.reshape(horizon, width * n_actions, width)
+        weighted = at.curvature.reshape(horizon, -1, 1) * flat
+        blocks = np.zeros((horizon, width, width))
+        blocks[1:] = np.swapaxes(weighted[:-1], 1, 2) @ flat[:-1]
+        if at.bend is not None:
+            blocks[1:] += at.bend[:-1]
+        numbers = np.arange(width)
+        blocks[:, numbers, numbers] += at.curvature.sum(axis=2)
+        across = weighted.reshape(horizon, width, n_actions, width).sum(axis=2)  # (state, next state)
+        band = np.zeros((max(2 * width, 3), horizon, width))  # SciPy's way for two is not for one column
+        band[self.row - self.column, :, self.column] = blocks[:, self.row, self.column].T
+        band[self.below, :-1, numbers] = -across[:-1].transpose(2, 1, 0)
+        dead = band[0] < NO_MASS
+        band[0][dead] = 1.0
+        flat_band: NDArray[np.float64] = band.reshape(-1, horizon * width)
+        try:
+            solved = solveh_banded(
+                flat_band,
+                np.where(dead, 0.0, right).ravel(),
+                overwrite_ab=True,
+                overwrite_b=True,
+                lower=True,
+                check_finite=False,
+            )
+        except LinAlgError as error:
+            raise NoMinimizer("rounding made the Hessian of the dual function indefinite") from error
+        return np.asarray(solved.reshape(horizon, width))

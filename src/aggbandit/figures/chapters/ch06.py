@@ -154,7 +154,7 @@ def regret_curves(curves: Mapping[str, FloatArray], undisturbed: str) -> Figure:
         ax.text(1.02 * mean.size, heights[name], name, color=color, fontsize=10.5, va="center")
     ax.axhline(0, color=FAINT, lw=1, zorder=0)
     ax.set(xlim=(0, 1.38 * mean.size), xlabel="round $t$", ylabel="regret so far")
-    ax.set_xticks([t for t in ax.get_xticks() if 0 <= t <= mean.size])
+    ax.set_xticks(np.linspace(0, mean.size, 4))
     return fig
 
 
@@ -198,7 +198,7 @@ def believed_and_true(
             clip_on=False,
             label="one night, $\\hat z$",
         )
-        ax.set_xticks(at, [place.replace(" ", "\n") for place in places], fontsize=10)
+        ax.set_xticks(at, places, fontsize=10, rotation=40, ha="right", rotation_mode="anchor")
         ax.set(ylim=(0, 1.05), title=f"after leg {leg}")
     panels[0].set_ylabel("probability")
     handles, labels = panels[-1].get_legend_handles_labels()

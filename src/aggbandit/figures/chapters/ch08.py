@@ -189,7 +189,8 @@ def price_per_round(
         height = max(end, height + gap)
         ax.text(rounds[-1] * 1.18, height, name, color=color, va="center")
     ax.set(xlim=(rounds[0] / 1.4, rounds[-1] * 9), ylim=limits, xlabel="$T$", ylabel=what)
-    ax.set_xticks(list(rounds), [f"{t:,}" for t in rounds])
+    named = rounds[::-2]  # every second one, or the labels would touch on a narrow page
+    ax.set_xticks(list(rounds), [f"{t:,}" if t in named else "" for t in rounds])
     ax.spines["bottom"].set_bounds(rounds[0] / 1.4, rounds[-1])
     ax.minorticks_off()
     return fig

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import aggbandit as ab
 
@@ -83,3 +84,12 @@ def test_bad_input_is_named():
         thick.table(np.ones(3))
     with pytest.raises(ValueError, match=r"epsilon has shape \(2, 2\)"):
         thick.epsilon(np.ones((2, 2)))
+
+
+def test_the_largest_measure_is_a_little_more_than_the_horizon():
+    """max ||y||_1 is H(1 + delta), by a linear program: the rows x(h) = 1 are among those loosened."""
+    body = ab.geometry.ThickenedSet(BODY, 0.01).polytope
+    largest = scipy.optimize.linprog(
+        -np.ones(body.ambient_dimension), A_ub=body.A, b_ub=body.b, bounds=(None, None)
+    )
+    np.testing.assert_allclose(-largest.fun, 2 * 1.01, atol=1e-9)

@@ -4,6 +4,7 @@ What most runs need stands at the top, as `aggbandit.IncreasingRateOMD`; here ar
 beside it.
 """
 
+from aggbandit.learners.ftrl import FTRL, Regularizer, q_minus_v_estimate
 from aggbandit.learners.in_use import LearnerInUse
 from aggbandit.learners.increasing_rates import OMDState
 from aggbandit.learners.leader import losses_against_the_leader
@@ -20,6 +21,7 @@ from aggbandit.learners.policy_optimization import (
 from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics, PlausibleDynamics, Visits
 
 __all__ = [
+    "FTRL",
     "OREPS",
     "EmpiricalDynamics",
     "KnownDynamics",
@@ -30,12 +32,14 @@ __all__ = [
     "OptimalDesign",
     "PlausibleDynamics",
     "PolicyOptimization",
+    "Regularizer",
     "SemiBanditOREPS",
     "Visits",
     "dilated_bonus",
     "g_optimal_design",
     "losses_against_the_leader",
     "q_function",
+    "q_minus_v_estimate",
     "u_estimate",
     "u_function",
 ]

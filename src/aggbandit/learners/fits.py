@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from aggbandit.mdp import FiniteHorizonMDP, Trajectory
 
-__all__ = ["check_trajectory", "check_world"]
+__all__ = ["check_total", "check_trajectory", "check_world"]
 
 
 def check_trajectory(trajectory: Trajectory, shape: tuple[int, int, int, int], initial_state: int) -> None:
@@ -43,3 +43,17 @@ def check_world(mdp: FiniteHorizonMDP, shape: tuple[int, int, int, int], initial
         raise ValueError(
             f"the world starts in state {mdp.initial_state}; the learner was made for {initial_state}"
         )
+
+
+def check_total(total: float, horizon: int) -> None:
+    """Refuse a total that no losses in [0, 1] have; it may leave [0, H] by rounding.
+
+    Args:
+        total: of an episode.
+        horizon: H.
+
+    Raises:
+        ValueError: outside [0, H].
+    """
+    if not -1e-9 <= total <= horizon * (1 + 1e-9):
+        raise ValueError(f"the total is {total}; it must lie in [0, {horizon}]")

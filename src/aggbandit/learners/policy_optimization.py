@@ -42,7 +42,7 @@ from aggbandit._arrays import (
     real_array,
 )
 from aggbandit.feedback import AggregateFeedback, FullFeedback
-from aggbandit.learners.fits import check_trajectory, check_world
+from aggbandit.learners.fits import check_total, check_trajectory, check_world
 from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics, Visits
@@ -369,8 +369,7 @@ class UFunctionLearner:
         check_kind("feedback", feedback, AggregateFeedback, "ab.AggregateFeedback.observe(trajectory, loss)")
         trajectory, total = feedback.trajectory, feedback.total
         check_trajectory(trajectory, self.shape, self.initial_state)
-        if not -1e-9 <= total <= self.shape[0] * (1 + 1e-9):
-            raise ValueError(f"the total is {total}; it must lie in [0, {self.shape[0]}]")
+        check_total(total, self.shape[0])
         policy = self._policy()
         lower, upper = self.visits.bracket(policy)
         paid = total - self.next_baseline()

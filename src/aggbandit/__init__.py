@@ -51,6 +51,7 @@ from aggbandit.occupancy import (
     policy_of,
 )
 from aggbandit.simulation import resume, simulate
+from aggbandit.sweeps import Sweep, sweep
 from aggbandit.worlds import (
     World,
     from_gymnasium,
@@ -86,6 +87,7 @@ __all__ = [
     "Resumable",
     "RunningMean",
     "StepFeedback",
+    "Sweep",
     "TightConfidence",
     "Trajectory",
     "UFunctionLearner",
@@ -117,6 +119,7 @@ __all__ = [
     "scrible",
     "simplex",
     "simulate",
+    "sweep",
     "theorem_rates",
     "theory",
     "tuned_rates",

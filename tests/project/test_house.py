@@ -12,7 +12,7 @@ FLOORS = [
     {"geometry"},
     {"learners"},
     {"game"},
-    {"engine", "history", "simulation", "checks"},
+    {"engine", "history", "simulation", "checks", "sweeps"},
     {"figures"},
 ]
 FLOOR_OF = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

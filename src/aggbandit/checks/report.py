@@ -4,24 +4,28 @@ A check is a generator of faults, decorated by `check`. It draws one instance, c
 `Fault` for each rule that the result breaks. Called by a student it runs on many instances and stops at the
 first that shows a fault::
 
-    @check("x of shape (H, S, A, S), from policy, transitions and initial_state")
-    def occupancy(answer, rng):
-        world = instances.world(rng)
-        x = answer(world.policy, world.transitions, 0, shape=world.transitions.shape)
-        yield from mass_is_one(x)
+    @check("a function of the probability p of heads that returns the chances (2,) of heads and of tails")
+    def coin(answer, rng):
+        p = rng.random()
+        chances = answer(p, shape=(2,))
+        yield from close("the chances sum to one", chances.sum(), 1.0)
+        yield from close("heads has the chance p", chances[0], p)
 
 The same checks mark problem sets: there `answer` speaks to another process, and only arrays of numbers cross.
+Hence the rules for a check: its task takes and returns arrays of numbers and single numbers; what is random
+in it is passed in as numbers; its instances have no symmetry that could hide a mistake.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from traceback import extract_tb
 from typing import Literal
 
 import numpy as np
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, check_function, check_positive_int, first
 
 INSTANCES = 8  # on how many instances an answer is tried
 
@@ -75,7 +79,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether every instance satisfied every rule."""
+        """Whether every rule holds on every instance."""
         return self.verdict == "right"
 
     def __repr__(self) -> str:
@@ -107,7 +111,7 @@ class Crashed(Broken):
 
 @dataclass(frozen=True)
 class Answer:
-    """A student's function: called with copies, its result read as finite numbers of one shape.
+    """A student's function: called with copies, its result read as numbers of one shape.
 
     Attributes:
         function: what the student wrote, or what speaks to the process that runs it.
@@ -115,8 +119,16 @@ class Answer:
 
     function: Callable[..., object]
 
-    def __call__(self, *arguments: object, shape: tuple[int, ...]) -> FloatArray:
+    def __call__(self, *arguments: object, shape: tuple[int, ...], finite: bool = True) -> FloatArray:
         """The result as float64 of the shape asked for.
+
+        Args:
+            arguments: what the function is called with; arrays are copied.
+            shape: the shape its result must have; () for a single number.
+            finite: whether every entry must be finite; a check that says no looks at them itself.
+
+        Returns:
+            The result.
 
         Raises:
             NotAnswered: where the function returns None or raises NotImplementedError.
@@ -130,29 +142,63 @@ class Answer:
             raise NotAnswered from blank
         except Exception as error:
             # Whatever a student's code raises is something to tell the student, and stops nobody else.
-            raise Crashed(
-                Fault("your function raised an error", "", f"{type(error).__name__}: {error}")
-            ) from error
+            raise Crashed(_error_of(self.function, error)) from error
         if result is None:
             raise NotAnswered
-        return numbers(result, shape)
+        array = numbers(result, shape)
+        if finite:
+            _refuse_infinite(array)
+        return array
 
 
 def numbers(result: object, shape: tuple[int, ...]) -> FloatArray:
-    """A result as float64 of one shape; raises `Broken` where it is none."""
+    """A result as float64 of one shape.
+
+    Args:
+        result: what a function returned.
+        shape: the shape it must have.
+
+    Returns:
+        The result as an array.
+
+    Raises:
+        Broken: where it is no array of real numbers of this shape.
+    """
+    wanted = f"the result has shape {shape}" if shape else "the result is a single number"
     try:
-        array = np.asarray(result, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+        given = np.asarray(result)
+        if given.dtype.kind not in "biuf":
+            raise TypeError(f"its entries are of type {given.dtype}")
+        array = given.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
         kind = type(result).__name__
-        raise Broken(Fault("the result is an array of numbers", "", f"it is a {kind}: {error}")) from error
+        rule = "the result is an array of real numbers" if shape else wanted
+        raise Broken(Fault(rule, "", f"yours is a {kind}; {error}")) from error
     if array.shape != shape:
-        raise Broken(Fault(f"the result has shape {shape}", "", f"yours has shape {array.shape}"))
-    if not np.isfinite(array).all():
-        bad = np.argwhere(~np.isfinite(array))
-        first = ", ".join(map(str, bad[0]))
-        count = f"{len(bad)} of {array.size} entries are not"
-        raise Broken(Fault("every entry is a finite number", f"[{first}]" if array.ndim else "", count))
+        raise Broken(Fault(wanted, "", f"yours has shape {array.shape}"))
     return array
+
+
+def _refuse_infinite(array: FloatArray) -> None:
+    infinite = ~np.isfinite(array)
+    if not infinite.any():
+        return
+    if not array.ndim:
+        raise Broken(Fault("the result is a finite number", "", f"yours is {array}"))
+    where = first(infinite)
+    amount = f"{infinite.sum()} of {array.size} entries are not, the first is {array[where]}"
+    raise Broken(Fault("every entry is a finite number", f"[{', '.join(map(str, where))}]", amount))
+
+
+def _error_of(function: Callable[..., object], error: Exception) -> Fault:
+    """What a function raised, and in which of its own lines."""
+    code = getattr(function, "__code__", None)
+    inside = [
+        frame for frame in extract_tb(error.__traceback__) if code and frame.filename == code.co_filename
+    ]
+    line = f"line {inside[-1].lineno} of its cell" if inside else ""
+    what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return Fault("your function raised an error", line, what)
 
 
 Examine = Callable[[Answer, np.random.Generator], Iterator[Fault]]
@@ -166,6 +212,12 @@ class Check:
         name: the task.
         wanted: what the function takes and returns.
         examine: draws one instance and yields the faults of an answer on it.
+
+    Example:
+        >>> from aggbandit import checks
+        >>> checks.expected_total(lambda policy, transitions, loss, initial_state: 0.0)
+        expected_total: not right yet, on instance 1.
+          - where every loss is one, the total is H. Off by 4.
     """
 
     name: str
@@ -178,11 +230,17 @@ class Check:
         Args:
             function: what the student wrote.
             seed: where the instances come from.
-            instances: how many are tried.
+            instances: how many are tried, at least one.
 
         Returns:
-            the report; nothing is raised for what the function does wrong.
+            The report; nothing is raised for what the function does wrong.
+
+        Raises:
+            TypeError: for something that cannot be called.
+            ValueError: for a number of instances that is not positive.
         """
+        check_function("function", function, "the function itself, not what it returns")
+        check_positive_int("instances", instances)
         answer = Answer(function)
         for number, stream in enumerate(np.random.SeedSequence(seed).spawn(instances), start=1):
             try:
@@ -200,7 +258,14 @@ class Check:
 
 
 def check(wanted: str) -> Callable[[Examine], Check]:
-    """Make a generator of faults a check, under its own name."""
+    """Make a generator of faults a check, under its own name.
+
+    Args:
+        wanted: what the function takes and returns, in a sentence without its full stop.
+
+    Returns:
+        A decorator.
+    """
 
     def decorate(examine: Examine) -> Check:
         return Check(examine.__name__, wanted, examine)
@@ -209,7 +274,11 @@ def check(wanted: str) -> Callable[[Examine], Check]:
 
 
 def close(
-    rule: str, found: FloatArray, wanted: FloatArray | float, names: str = "", tolerance: float = 1e-9
+    rule: str,
+    found: FloatArray | np.float64,
+    wanted: FloatArray | float,
+    names: str = "",
+    tolerance: float = 1e-9,
 ) -> Iterator[Fault]:
     """A fault where two arrays differ, at the entry where they differ most; by how much, not what is wanted.
 
@@ -218,12 +287,29 @@ def close(
         found: what follows from the answer.
         wanted: what the law asks for, same shape or a number.
         names: the names of the axes, `h s a`.
-        tolerance: absolute and relative.
+        tolerance: absolute, and relative to what is wanted.
+
+    Returns:
+        An iterator over one fault or none.
     """
-    wanted = np.broadcast_to(np.asarray(wanted, dtype=np.float64), np.shape(found))
+    found = np.asarray(found, dtype=np.float64)
+    wanted = np.broadcast_to(np.asarray(wanted, dtype=np.float64), found.shape)
     off = np.abs(found - wanted)
-    if (off <= tolerance * (1 + np.abs(wanted))).all():
+    beyond = off - tolerance * (1 + np.abs(wanted))
+    if (beyond <= 0).all():
         return
-    index = np.unravel_index(np.argmax(off), np.shape(found))
-    place = ", ".join(f"{name} = {i}" for name, i in zip(names.split(), index, strict=True)) if names else ""
-    yield Fault(rule, place, f"off by {off[index]:.3g}")
+    index = np.unravel_index(np.argmax(beyond), found.shape)
+    yield Fault(rule, place_of(index, names), f"off by {off[index]:.3g}")
+
+
+def place_of(index: Sequence[np.intp | int], names: str) -> str:
+    """An index with the names of its axes.
+
+    Args:
+        index: one number an axis.
+        names: the names, `h s a`.
+
+    Returns:
+        The place, `h = 1, s = 0, a = 1`.
+    """
+    return ", ".join(f"{name} = {i}" for name, i in zip(names.split(), index, strict=True))

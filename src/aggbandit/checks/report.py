@@ -215,9 +215,11 @@ class Check:
 
     Example:
         >>> from aggbandit import checks
-        >>> checks.expected_total(lambda policy, transitions, loss, initial_state: 0.0)
-        expected_total: not right yet, on instance 1.
-          - where every loss is one, the total is H. Off by 4.
+        >>> def next_rate(eta, n, y, z_hat, epsilon):
+        ...     return 1 / (1 / eta - 2 * n * (y @ epsilon))
+        >>> checks.increasing_rate(next_rate)
+        increasing_rate: not right yet, on instance 1.
+          - the increase pays for what was played, z_hat. Yours takes y, what was chosen.
     """
 
     name: str

@@ -97,20 +97,8 @@ class CompiledRun:
         self.room = kernels.room(horizon, n_states, n_actions)
 
     def chunk_end(self, first: int) -> int:
-        """Where to stop after `first`: multiples of a power of two, by the size of the world alone.
-
-        Stopping rewrites the state, which changes its rounding; stopping always at the same episodes keeps a
-        resumed run equal to an uninterrupted one.
-
-        Args:
-            first: the next episode.
-
-        Returns:
-            The episode before which to stop.
-        """
-        size = max(1, CHUNK_ENTRIES // self.room.counts.size)
-        power = 1 << (size.bit_length() - 1)
-        return (first // power + 1) * power
+        """The episode before which to stop, `chunk_end` for the size of this world."""
+        return chunk_end(first, CHUNK_ENTRIES // self.room.counts.size)
 
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Play episodes first..last-1 of the losses.
@@ -204,6 +192,23 @@ class CompiledRun:
             raise NoMinimizer(f"episode {episode}: the mirror step was not found")
 
 
+def chunk_end(first: int, size: int) -> int:
+    """Where to stop after `first`: a multiple of the largest power of two within `size`.
+
+    Stopping rewrites the state, which changes its rounding; stopping always at the same episodes keeps a
+    resumed run equal to an uninterrupted one.
+
+    Args:
+        first: the next episode.
+        size: how many episodes a chunk may have, by the size of the world alone.
+
+    Returns:
+        The episode before which to stop.
+    """
+    power = 1 << (max(1, size).bit_length() - 1)
+    return (first // power + 1) * power
+
+
 class UFunctionRun:
     """Plays a `UFunctionLearner` without bonus by compiled code, and leaves it where the reference would.
 
@@ -236,17 +241,8 @@ class UFunctionRun:
         )
 
     def chunk_end(self, first: int) -> int:
-        """Where to stop after `first`: multiples of a power of two, by the size of the world alone.
-
-        Args:
-            first: the next episode.
-
-        Returns:
-            The episode before which to stop.
-        """
-        size = max(1, U_CHUNK_CELLS // self.learner.theta.size)
-        power = 1 << (size.bit_length() - 1)
-        return (first // power + 1) * power
+        """The episode before which to stop, `chunk_end` for the size of this world."""
+        return chunk_end(first, U_CHUNK_CELLS // self.learner.theta.size)
 
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Play episodes first..last-1 of the losses.

@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
@@ -24,6 +23,7 @@ import nbformat
 import yaml
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
+from settle import KERNELSPEC, settle
 
 TOOLS = Path(__file__).resolve().parent
 BOOK = TOOLS.parent
@@ -32,10 +32,8 @@ CHAPTER_LIMIT = 60  # seconds of one processor a chapter should take; above it, 
 PROCESSES = 2
 
 # Two runs of a kernel with these variables do the same thing: no random hashes, no date in a picture, and one
-# thread for linear algebra, since the order of a sum decides its last digits. AGGBANDIT_FRAMES asks the
-# moving figures to draw all their frames beforehand, as a page needs them.
+# thread for linear algebra, since the order of a sum decides its last digits.
 DETERMINISTIC = {
-    "AGGBANDIT_FRAMES": "all",
     "PYTHONHASHSEED": "0",
     "SOURCE_DATE_EPOCH": "0",
     "OMP_NUM_THREADS": "1",
@@ -48,13 +46,6 @@ DETERMINISTIC = {
 
 # Start-up files of those kernels.
 STARTUP = ("counted_ids.py", "silent_log.py")
-
-# What stays in a committed notebook: sources, outputs, counts, widget state, and these fields of a cell.
-CLEAN = ["--preserve-cell-outputs", "--preserve-execution-counts"]
-CLEAN += ["--preserve-cell-metadata-field", "tags", "--preserve-cell-metadata-field", "mystnb"]
-KERNELSPEC = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
-# The extension is what `nbconvert --to script` writes; the version of Python is left out.
-LANGUAGE = {"file_extension": ".py", "name": "python", "pygments_lexer": "ipython3"}
 
 
 @dataclass(frozen=True)
@@ -173,36 +164,42 @@ def forget(notebook: nbformat.NotebookNode) -> None:
 
 
 def write(notebook: nbformat.NotebookNode, destination: Path) -> None:
-    """Write a notebook beside its destination, clean it, and rename it into place."""
-    notebook.metadata["language_info"] = dict(LANGUAGE)
+    """Settle a notebook, write it beside its destination, and rename it into place."""
+    settle(notebook)
     scratch = destination.with_name(f".{destination.stem}.running.ipynb")
     try:
         nbformat.write(notebook, scratch)
-        nb_clean("clean", scratch)
         scratch.replace(destination)
     finally:
         scratch.unlink(missing_ok=True)
 
 
-def nb_clean(action: str, notebook: Path) -> None:
-    """`nb-clean clean` or `nb-clean check`, keeping what a chapter shows; raises CalledProcessError."""
-    command = [str(Path(sys.executable).with_name("nb-clean")), action, *CLEAN, str(notebook)]
-    subprocess.run(command, check=True, capture_output=True, text=True)
-
-
 @contextmanager
-def deterministic_kernels() -> Iterator[dict[str, str]]:
-    """Kernels started inside this block are deterministic: by their environment and their IPython profile."""
+def deterministic_kernels(
+    startup_files: Iterable[str] = STARTUP, frames: str = "all"
+) -> Iterator[dict[str, str]]:
+    """Kernels started inside this block are deterministic: by their environment and their IPython profile.
+
+    Args:
+        startup_files: What they run first.
+        frames: "all" where moving figures draw all their frames beforehand, as a page needs them; "live"
+            where someone waits, and they draw the others as soon as the kernel has time.
+
+    Yields:
+        The environment they start in.
+    """
+    chosen = {**DETERMINISTIC, "AGGBANDIT_FRAMES": frames}
     before = dict(os.environ)
     with tempfile.TemporaryDirectory(prefix="ipython-") as profiles:
         startup = Path(profiles, "profile_default", "startup")
         startup.mkdir(parents=True)
-        for file in STARTUP:
+        for file in startup_files:
             shutil.copy(TOOLS / "kernel" / file, startup)
         shutil.copy(TOOLS / "kernel" / "ipython_kernel_config.py", startup.parent)
-        os.environ.update(DETERMINISTIC, IPYTHONDIR=profiles)
+        chosen["IPYTHONDIR"] = profiles
+        os.environ.update(chosen)
         try:
-            yield {**DETERMINISTIC, "IPYTHONDIR": profiles}
+            yield chosen
         finally:
             os.environ.clear()
             os.environ.update(before)

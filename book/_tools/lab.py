@@ -1,17 +1,23 @@
-"""Open the chapters in JupyterLab, with settings under which a chapter keeps its figures.
+"""Open the chapters in JupyterLab, and keep them as the book does.
 
-The chapters are trusted first, or Lab would show their captions alone until every cell is run; a notebook is
-saved with the state of its widgets; the first page is the book's own. A program's arguments are passed on.
+The chapters are trusted first, or Lab would show no figure that moves until every cell is run. The kernels
+are those of `make execute`, but for their figures, which draw the frames that nobody has asked for while the
+kernel rests. A chapter is saved in the form in which the book keeps it (`settle.py`), so that after *Run All*
+and *Save* Git sees answers and nothing else. Lab's settings are in `lab/`; a program's arguments are passed
+on.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
 
-from execute import BOOK, TOOLS, chapters_of_the_book
+from execute import TOOLS, chapters_of_the_book, deterministic_kernels
+from jupyterlab.labapp import LabApp
+
+STARTUP = ("counted_ids.py", "spoken_log.py")
+CONFIG = TOOLS / "lab" / "jupyter_lab_config.py"
 
 
 def main() -> int:
@@ -21,9 +27,9 @@ def main() -> int:
     if trust.returncode != 0:
         print(f"lab: the chapters could not be trusted: {trust.stderr.strip()}", file=sys.stderr)
         return 1
-    options = [f"--notebook-dir={BOOK}", f"--LabApp.app_settings_dir={TOOLS / 'lab'}"]
-    options += ["--LabApp.default_url=/lab/tree/index.ipynb"]
-    os.execv(jupyter, [jupyter, "lab", *options, *sys.argv[1:]])
+    with deterministic_kernels(STARTUP, frames="live"):
+        LabApp.launch_instance([f"--config={CONFIG}", *sys.argv[1:]])
+    return 0
 
 
 if __name__ == "__main__":

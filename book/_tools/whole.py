@@ -13,12 +13,15 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from aggbandit.figures.explorable import MAX_BYTES, MAX_FRAMES
+
 VIEW = "application/vnd.jupyter.widget-view+json"
 STATE = "application/vnd.jupyter.widget-state+json"
 REFERENCE = "IPY_MODEL_"
 FIGURE = ("Explorable: ", "Draggable: ")  # the text that stands for it where no widget can be shown
 WHOLE_MODEL = {"model_name", "model_module", "state"}
 PICTURES = ("<img", "<svg", 'role="img"')
+WAITING = 'aria-busy="true"'  # a frame that stands in for one that is still to be drawn
 
 Models = Mapping[str, Mapping[str, Any]]
 
@@ -70,6 +73,8 @@ def unmoving(shown: Iterator[tuple[int, str | None]], saved: Mapping[str, Any]) 
         reason = "it was saved as text alone" if model is None else lost(model, models)
         if reason:
             yield f"the moving figure of code cell {number} would not be shown whole: {reason}"
+        elif reason := too_much(model, models):
+            yield f"the moving figure of code cell {number} has {reason}"
 
 
 def lost(view: str, models: Models) -> str | None:
@@ -86,6 +91,18 @@ def lost(view: str, models: Models) -> str | None:
     undrawn = [frame for stack in stacks for frame in frames(stack, models) if not drawn(models[frame])]
     if undrawn:
         return f"{len(undrawn)} of its pictures were not drawn when it was saved"
+    return None
+
+
+def too_much(view: str, models: Models) -> str | None:
+    """How the figure with this model exceeds what a page holds; a notebook that lives may."""
+    stacks = [part for part in reachable(view, models) if models[part]["model_name"] == "StackModel"]
+    pictures = [models[frame]["state"]["value"] for stack in stacks for frame in frames(stack, models)]
+    weight = sum(len(picture.encode()) for picture in pictures)
+    if len(pictures) > MAX_FRAMES:
+        return f"{len(pictures)} pictures; at most {MAX_FRAMES} keep a page light"
+    if weight > MAX_BYTES:
+        return f"pictures of {weight / 1000:.0f} kB; at most {MAX_BYTES // 1000} kB keep a page light"
     return None
 
 
@@ -123,4 +140,5 @@ def frames(stack: str, models: Models) -> Iterator[str]:
 
 
 def drawn(frame: Mapping[str, Any]) -> bool:
-    return any(mark in frame["state"].get("value", "") for mark in PICTURES)
+    value = frame["state"].get("value", "")
+    return WAITING not in value and any(mark in value for mark in PICTURES)

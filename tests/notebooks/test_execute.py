@@ -7,8 +7,10 @@ from pathlib import Path
 import nbformat
 import nbformat.v4 as nbf
 import pytest
+from cleanliness import check
 from comparison import WIDGET_STATE, differences
-from execute import KERNELSPEC, LANGUAGE, Outcome, execute_all, nb_clean
+from execute import Outcome, execute_all
+from settle import KERNELSPEC, LANGUAGE
 
 PRINTS = """
 import sys, time
@@ -81,7 +83,7 @@ def test_result_is_clean_and_whole(twice: tuple[Path, Path]) -> None:
     assert len(done.cells[1].outputs) == 1
     assert done.metadata["kernelspec"] == KERNELSPEC
     assert done.metadata["language_info"] == LANGUAGE
-    nb_clean("check", twice[0])
+    check(twice[0])
 
 
 def test_every_frame_is_kept_with_its_own_words(twice: tuple[Path, Path]) -> None:

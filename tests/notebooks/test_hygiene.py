@@ -8,7 +8,9 @@ from pathlib import Path
 import nbformat
 import pytest
 import yaml
-from execute import BOOK, KERNELSPEC, LANGUAGE, nb_clean
+from cleanliness import check
+from execute import BOOK
+from settle import KERNELSPEC, LANGUAGE
 
 MAX_BYTES = 1_000_000
 
@@ -23,7 +25,7 @@ def code_cells(chapter: Path) -> list[nbformat.NotebookNode]:
 
 def test_is_clean_of_noise(chapter: Path) -> None:
     try:
-        nb_clean("check", chapter)
+        check(chapter)
     except subprocess.CalledProcessError as error:
         pytest.fail(f"{chapter.name}: run `make execute`; nb-clean says: {error.stdout}{error.stderr}")
 

@@ -12,6 +12,8 @@ import pytest
 from execute import BOOK, chapters_of_the_book
 from whole import STATE, VIEW, faults, reachable
 
+from aggbandit.figures.explorable import _dimmed
+
 MOVING = BOOK / "01-only-the-total.ipynb"
 Damage = Callable[[dict[str, Any]], None]
 
@@ -69,7 +71,18 @@ def links_lost(notebook: dict[str, Any]) -> None:
 
 def saved_while_drawing(notebook: dict[str, Any]) -> None:
     frame = models(notebook)[first_parts(notebook, "HTMLModel")[-1]]
-    frame["state"]["value"] = "<p>not drawn yet</p>"
+    frame["state"]["value"] = _dimmed(frame["state"]["value"])
+
+
+def more_frames_than_a_page_holds(notebook: dict[str, Any]) -> None:
+    """As a notebook that lives may have them."""
+    stack = models(notebook)[first_parts(notebook, "StackModel")[0]]["state"]
+    stack["children"] = [stack["children"][0]] * 41
+
+
+def heavier_than_a_page_holds(notebook: dict[str, Any]) -> None:
+    frame = models(notebook)[first_parts(notebook, "HTMLModel")[-1]]
+    frame["state"]["value"] += " " * 400_000
 
 
 def outputs_cleared(notebook: dict[str, Any]) -> None:
@@ -95,6 +108,8 @@ DAMAGES = {
     a_part_without_a_kind: "lacks 1 of its parts",
     links_lost: "no saved link",
     saved_while_drawing: "1 of its pictures were not drawn",
+    more_frames_than_a_page_holds: "has 41 pictures; at most 40",
+    heavier_than_a_page_holds: "kB; at most 400 kB",
     outputs_cleared: "code cell 1 was not run",
     run_out_of_order: "top to bottom",
     ended_in_an_error: "code cell 1 ended in an error",

@@ -1,0 +1,17 @@
+"""The settings of the JupyterLab that opens the chapters: nobody's own."""
+
+import sys
+from pathlib import Path
+
+LAB = Path(__file__).resolve().parent
+sys.path.insert(0, str(LAB.parent))
+
+from contents import settle_chapter  # noqa: E402  (the path is set just above)
+from execute import BOOK  # noqa: E402
+
+c = get_config()  # noqa: F821  (Jupyter provides it)
+c.ServerApp.root_dir = str(BOOK)
+c.LabApp.app_settings_dir = str(LAB)
+c.LabApp.default_url = "/lab/tree/index.ipynb"
+c.FileContentsManager.pre_save_hook = settle_chapter
+c.ContentsManager.hide_globs = ["_*", "*.bib", "__pycache__"]  # what builds the book

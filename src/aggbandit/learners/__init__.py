@@ -9,6 +9,12 @@ from aggbandit.learners.in_use import LearnerInUse
 from aggbandit.learners.increasing_rates import OMDState
 from aggbandit.learners.leader import losses_against_the_leader
 from aggbandit.learners.mirror_descent import MirrorDescentBound, MirrorDescentRun
+from aggbandit.learners.occupancy_bandits import (
+    OccupancyBandit,
+    exp2_on_occupancies,
+    occupancy_vertices,
+    scrible_on_occupancies,
+)
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
 from aggbandit.learners.oreps import OREPS, SemiBanditOREPS
 from aggbandit.learners.policy_optimization import (
@@ -29,6 +35,7 @@ __all__ = [
     "MirrorDescentBound",
     "MirrorDescentRun",
     "OMDState",
+    "OccupancyBandit",
     "OptimalDesign",
     "PlausibleDynamics",
     "PolicyOptimization",
@@ -36,10 +43,13 @@ __all__ = [
     "SemiBanditOREPS",
     "Visits",
     "dilated_bonus",
+    "exp2_on_occupancies",
     "g_optimal_design",
     "losses_against_the_leader",
+    "occupancy_vertices",
     "q_function",
     "q_minus_v_estimate",
+    "scrible_on_occupancies",
     "u_estimate",
     "u_function",
 ]

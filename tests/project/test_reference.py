@@ -17,13 +17,14 @@ from reference import FENCE, bars_escaped, defined  # noqa: E402  (the path is s
 PAGES = sorted((BOOK / "reference").glob("*.md"))
 NAMED = [module for page in PAGES for module in FENCE.findall(page.read_text(encoding="utf-8"))]
 ROOMS = ("aggbandit", "aggbandit.engine", "aggbandit.figures", "aggbandit.game", "aggbandit.geometry")
+ROOMS += ("aggbandit.checks", "aggbandit.learners")
 
 
 def test_no_module_is_on_two_pages() -> None:
     assert [module for module, times in Counter(NAMED).items() if times > 1] == []
 
 
-@pytest.mark.parametrize("room", [*ROOMS, "aggbandit.learners"])
+@pytest.mark.parametrize("room", ROOMS)
 def test_what_is_exported_is_explained(room: str) -> None:
     shown = {id(thing) for module in NAMED for _, thing in defined(importlib.import_module(module))}
     package = importlib.import_module(room)
@@ -36,3 +37,10 @@ def test_what_is_exported_is_explained(room: str) -> None:
 
 def test_a_bar_is_a_bar_and_code_stays() -> None:
     assert bars_escaped("|x| and `|y|`") == r"\|x\| and `|y|`"
+
+
+def test_every_check_is_on_its_page() -> None:
+    page = (BOOK / "reference" / "checks.md").read_text(encoding="utf-8")
+    assert [
+        name for name in importlib.import_module("aggbandit.checks").ALL if f"| `{name}` |" not in page
+    ] == []

@@ -9,7 +9,8 @@ from aggbandit import checks
 from aggbandit.checks.instances import inside, small_body, small_world
 from aggbandit.checks.report import Answer, Fault, check, close
 
-TASKS = list(checks.ALL)
+# What only the problem sets ask for is tried with them.
+TASKS = [name for name, made in checks.ALL.items() if not made.examine.__module__.endswith(".assignments")]
 WRONG_ANSWERS = [
     pytest.param(task, function, said, id=f"{task}-{number}")
     for task, answers in WRONG.items()
@@ -21,9 +22,10 @@ WRONG_ANSWERS = [
 
 
 def test_every_task_has_a_right_answer_and_five_wrong_ones():
-    assert set(RIGHT) == set(WRONG) == set(checks.ALL)
+    assert set(RIGHT) == set(WRONG) == set(TASKS)
     assert {task: len(answers) for task, answers in WRONG.items() if len(answers) < 5} == {}
     assert set(TASKS) <= set(checks.__all__)
+    assert {name: made.name for name, made in checks.ALL.items()} == {name: name for name in checks.ALL}
 
 
 @pytest.mark.parametrize("task", TASKS)

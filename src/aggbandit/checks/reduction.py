@@ -143,7 +143,7 @@ def regret(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
     """The regret against the best fixed policy: blind to constants, zero for that policy itself."""
     world = small_world(rng)
     episodes = int(rng.integers(3, 7))
-    losses = rng.random((episodes, *world.loss.shape))
+    losses = rng.random((episodes, *world.loss.shape)) / 2  # so that a half can be added
     policies = rng.dirichlet(np.ones(world.policy.shape[2]), size=(episodes, *world.policy.shape[:2]))
     mdp = FiniteHorizonMDP(world.transitions, world.initial_state)
 

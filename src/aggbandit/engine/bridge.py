@@ -97,7 +97,14 @@ class CompiledRun:
         self.room = kernels.room(horizon, n_states, n_actions)
 
     def chunk_end(self, first: int) -> int:
-        """The episode before which to stop, `chunk_end` for the size of this world."""
+        """Where to stop after `first`, by `chunk_end` for the size of this world.
+
+        Args:
+            first: the next episode.
+
+        Returns:
+            The episode before which to stop.
+        """
         return chunk_end(first, CHUNK_ENTRIES // self.room.counts.size)
 
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
@@ -241,7 +248,14 @@ class UFunctionRun:
         )
 
     def chunk_end(self, first: int) -> int:
-        """The episode before which to stop, `chunk_end` for the size of this world."""
+        """Where to stop after `first`, by `chunk_end` for the size of this world.
+
+        Args:
+            first: the next episode.
+
+        Returns:
+            The episode before which to stop.
+        """
         return chunk_end(first, U_CHUNK_CELLS // self.learner.theta.size)
 
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:

@@ -1,0 +1,91 @@
+"""Every exercise of the chapters has a place to answer; a solution in code passes the check."""
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from aggbandit import checks
+
+BOOK = Path(__file__).resolve().parents[2] / "book"
+CHAPTERS = sorted(BOOK.glob("[01][0-9]-*.ipynb"))
+TAGS = ["answer", "remove-cell"]  # the second keeps a cell off the page
+
+
+def cells(chapter: Path) -> list[dict]:
+    return json.loads(chapter.read_text(encoding="utf-8"))["cells"]
+
+
+def source(cell: dict) -> str:
+    return "".join(cell["source"])
+
+
+def is_exercise(cell: dict) -> bool:
+    return source(cell).startswith(":::{exercise}")
+
+
+CODING = [
+    pytest.param(chapter, cell, id=cell["id"])
+    for chapter in CHAPTERS
+    for cell in cells(chapter)
+    if "answer" in cell["metadata"].get("tags", []) and cell["cell_type"] == "code"
+]
+
+
+@pytest.mark.parametrize("chapter", CHAPTERS, ids=lambda chapter: chapter.stem[:2])
+def test_every_exercise_is_followed_by_its_answer_and_its_solution(chapter):
+    found = cells(chapter)
+    places = [place for place, cell in enumerate(found) if is_exercise(cell)]
+    assert len(places) >= 5
+    for place in places:
+        exercise, answer, solution = found[place : place + 3]
+        assert answer["id"] == f"{exercise['id']}-answer"
+        assert source(solution).startswith(f":::{{solution}} {exercise['id']}\n")
+        assert answer["metadata"] == {"tags": TAGS}
+        if answer["cell_type"] == "markdown":
+            assert source(answer) == "*Your answer:*"
+    assert sum("answer" in cell["metadata"].get("tags", []) for cell in found) == len(places)
+
+
+def test_every_chapter_asks_for_a_function():
+    asked = {chapter.stem[:2] for chapter in CHAPTERS if any(param.values[0] == chapter for param in CODING)}
+    assert asked == {f"{number:02}" for number in range(1, 12)}
+
+
+@pytest.mark.parametrize(("chapter", "cell"), CODING)
+def test_an_answer_cell_waits_for_the_function_that_its_exercise_names(chapter, cell):
+    exercise = next(other for other in cells(chapter) if f"{other['id']}-answer" == cell["id"])
+    name, signature = re.search(r"^def (\w+)\((.*)\):", source(cell), re.MULTILINE).groups()
+    assert f"`{name}({signature})`" in source(exercise)
+    assert f"`checks.{name}`" in source(exercise)
+    # As the page's readers see the notebook: one line, not answered yet.
+    namespace = {}
+    *definition, call = source(cell).splitlines()
+    exec("\n".join(definition), namespace)
+    assert call == f"checks.{name}({name})"
+    report = eval(call, namespace)
+    assert report.verdict == "not answered"
+    assert [source({"source": output["data"]["text/plain"]}) for output in cell["outputs"]] == [repr(report)]
+
+
+@pytest.mark.parametrize(("chapter", "cell"), CODING)
+def test_the_solution_passes_the_check_of_its_exercise(chapter, cell):
+    label = cell["id"].removesuffix("-answer")
+    solution = next(source(other) for other in cells(chapter) if other["id"] == f"{label}-solution")
+    name = re.search(r"^def (\w+)\(", source(cell), re.MULTILINE)[1]
+    blocks = re.findall(r"```python\n(.*?)```", solution, re.DOTALL)
+    code = next(block for block in blocks if f"def {name}(" in block)
+    namespace = {"np": np}
+    exec(code, namespace)
+    report = checks.ALL[name](namespace[name], instances=20)
+    assert report.passed, report
+
+
+def test_chapters_name_only_checks_that_exist():
+    named = {
+        name for chapter in CHAPTERS for name in re.findall(r"`checks\.(\w+)`", chapter.read_text("utf-8"))
+    }
+    assert named <= set(checks.ALL)
+    assert len(named) >= 12

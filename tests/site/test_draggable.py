@@ -21,7 +21,7 @@ from scipy.spatial import ConvexHull
 
 import aggbandit as ab
 from aggbandit import figures
-from aggbandit.figures.chapters import ch02, ch03, ch04, ch05, ch10, index
+from aggbandit.figures.chapters import ch02, ch03, ch04, ch05, ch10, ch11, index
 
 draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the name means the function
 
@@ -159,9 +159,14 @@ def two_paths() -> figures.Draggable:
     return figures.draggable("two_paths", **drawn, caption="Drag the rate.")
 
 
+def lifted() -> figures.Draggable:
+    return figures.draggable("lifted", **ch11.lifted(r=0.5, t=0.54), caption="Drag the point.")
+
+
 EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "dials": dials,
     "direction": direction,
+    "lifted": lifted,
     "prices": prices,
     "ruler": ruler,
     "thales": thales,
@@ -519,6 +524,69 @@ def test_both_paths_are_those_of_mirror_descent(draw: Callable[..., Shown], rate
     np.testing.assert_allclose(slopes - slopes[:, :1], 0, rtol=0, atol=1e-9)
     paid = [(path[:-1] * LOSSES).sum() for path in (behind, steep)]
     np.testing.assert_allclose(seen["paid"], paid, rtol=0, atol=1e-9)
+
+
+def triangle(rng: np.random.Generator, rho: float) -> Iterator[list[float]]:
+    """Points of the lifted wall, from its middle to a thousandth from a wall."""
+    corners = np.array([[0, 0], [rho, rho], [-rho, rho]])
+    for _ in range(60):
+        shares = rng.dirichlet(np.full(3, 0.3)) + 1e-3
+        r, t = shares / shares.sum() @ corners
+        yield [r, t, rho]
+
+
+@pytest.mark.parametrize("rho", [1.0, 2.5])
+def test_a_lifted_wall_is_cut_and_throws_shadows_as_the_packages_barrier(
+    draw: Callable[..., Shown], rho: float
+) -> None:
+    shown = draw("lifted")
+    points = list(triangle(np.random.default_rng(0), rho))
+    barrier = ab.LogBarrier(ab.Polytope([[1, -1], [-1, -1], [0, 1]], [0, 0, rho]))
+    lowest = shown.maths("m.lowest(point[0], point[2])", points)
+    np.testing.assert_allclose(lowest, [ch11.lowest(r, rho) for r, *_ in points], rtol=0, atol=1e-9)
+
+    seen = shown.maths("m.widths(...point)", points)
+    alone = shown.maths("m.minimized(point[0], point[2])", points)
+    for (r, t, _), low, widths, interval in zip(points, lowest, seen, alone, strict=True):
+        assert barrier.gradient([r, low])[1] == pytest.approx(0, abs=1e-9 / (rho - low))
+        hessian = ch11.lifted_hessian(r, t, rho)
+        np.testing.assert_allclose(barrier.hessian([r, t]), hessian, rtol=1e-9)
+        inverse = np.linalg.inv(hessian)
+        assert widths["shadow"] == pytest.approx(np.sqrt(inverse[0, 0]), abs=1e-9)
+        assert widths["section"] == pytest.approx(1 / np.sqrt(hessian[0, 0]), abs=1e-9)
+        assert widths["rise"] == pytest.approx(inverse[0, 1] / np.sqrt(inverse[0, 0]), abs=1e-9)
+        assert barrier.dikin([r, t]).norm([widths["shadow"], widths["rise"]]) == pytest.approx(1, abs=1e-6)
+        least = np.linalg.inv(ch11.lifted_hessian(r, low, rho))[0, 0]
+        assert interval == pytest.approx(np.sqrt(least), abs=1e-9)
+        assert widths["section"] <= widths["shadow"] + 1e-12
+        assert max(widths["shadow"], interval) < rho - abs(r)
+    assert shown.maths("m.isInside({ r: point[0], t: point[1] }, point[2])", points[:5]) == [True] * 5
+
+
+def test_a_point_that_is_pulled_out_of_the_triangle_stops_at_the_nearest_wall_and_says_so(
+    draw: Callable[..., Shown],
+) -> None:
+    shown = draw("lifted")
+    outside = np.random.default_rng(0).uniform(-2, 2, size=(60, 2))
+    walls = ab.Polytope([[1, -1], [-1, -1], [0, 1]], [0, 0, 1])
+    edge = np.linspace(0, 1, 2001)
+    around = np.vstack(
+        [np.column_stack(side) for side in ((edge, edge), (-edge, edge), (2 * edge - 1, 0 * edge + 1))]
+    )
+    for place, found in zip(outside, shown.maths("m.nearest(point, 1)", outside.tolist()), strict=True):
+        if walls.contains(place):
+            np.testing.assert_allclose([found["r"], found["t"]], place, rtol=0, atol=1e-12)
+        else:
+            distance = np.linalg.norm(around - place, axis=1).min()
+            assert np.hypot(found["r"] - place[0], found["t"] - place[1]) <= distance + 1e-12
+            assert walls.slacks([found["r"], found["t"]]).min() == pytest.approx(0, abs=1e-12)
+
+    pull(shown.page, shown.handle, 60, 60)
+    assert "there is no ellipse" in (shown.words() or "")
+    shown.page.get_by_role("button", name="t to its best").click()
+    assert "All three stay" in (shown.words() or "")
+    numbers = re.findall(r"±([\d.]+) ρ", shown.words() or "")
+    assert numbers[0] == numbers[2]
 
 
 # ------------------------------------------------------------------------------------------ what they share

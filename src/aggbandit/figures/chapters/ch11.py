@@ -4,70 +4,115 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
-from aggbandit.figures.style import BASELINE, BOUND, INK, LEARNER, MASS_CMAP, REGION, WALL, axes
+from aggbandit.figures.style import BASELINE, BOUND, INK, LEARNER, MASS_CMAP, PAPER, REGION, WALL, axes
 
-__all__ = ["costs", "digits", "lifted_hessian", "lowest", "matrices", "sampler", "shadow"]
+__all__ = ["costs", "digits", "lifted", "lifted_hessian", "lowest", "matrices", "sampler"]
 
 
 # --- one wall, lifted: |r| <= t <= rho ----------------------------------------------------------------------
 
 
-def lowest(r: float, rho: float) -> float:
-    """The height t at which -log(t² - r²) - log(rho - t) is least: sigma + sqrt(sigma² + r²).
+def lifted(r: float, t: float) -> dict[str, Any]:
+    """The dragged figure of a point of the triangle |r| <= t <= 1, all but its caption (`lifted.js`).
 
-    With 2 sigma + sqrt(sigma² + r²) = rho, a quadratic equation. `r` is smaller than `rho` in size.
+    Args:
+        r: Where it opens on.
+        t: The height it opens on, more than |r|.
+
+    Returns:
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
+    """
+    low, shadow, section, minimized = (
+        f"{value + 1e-9:.2f} ρ" for value in (lowest(r, 1.0), *_widths(r, t), _widths(r, lowest(r, 1.0))[0])
+    )
+    return {
+        "data": {"rho": 1.0},
+        "start": {"r": r, "t": t},
+        "still": _lifted(r, t),
+        "alt": f"r is {r + 1e-9:.2f} ρ, the height t is {t + 1e-9:.2f} ρ. The ellipse's shadow reaches "
+        f"±{shadow} around r, its section at that height ±{section}. With t minimized out, at {low}, the "
+        f"interval is ±{minimized}. All three stay between −ρ and ρ.",
+    }
+
+
+def lowest(r: float, rho: float) -> float:
+    """The height at which the barrier of one lifted wall is least.
+
+    The t of `-log(t² - r²) - log(rho - t)` is `sigma + sqrt(sigma² + r²)`, where
+    `2 sigma + sqrt(sigma² + r²) = rho`, a quadratic equation.
+
+    Args:
+        r: Where, less than `rho` in size.
+        rho: The height of the triangle.
+
+    Returns:
+        The height.
     """
     sigma = (2 * rho - math.sqrt(rho**2 + 3 * r**2)) / 3
     return sigma + math.hypot(sigma, r)
 
 
 def lifted_hessian(r: float, t: float, rho: float) -> FloatArray:
-    """The Hessian of -log(t² - r²) - log(rho - t) at (`r`, `t`), |r| < t < `rho`: shape (2, 2)."""
+    """The Hessian of `-log(t² - r²) - log(rho - t)`.
+
+    Args:
+        r: Where, less than t in size.
+        t: The height, less than `rho`.
+        rho: The height of the triangle.
+
+    Returns:
+        (2, 2) second derivatives, r before t.
+    """
     left, right, top = (t + r) ** -2, (t - r) ** -2, (rho - t) ** -2
     return np.array([[left + right, left - right], [left - right, left + right + top]])
 
 
-def shadow(r: float, t: float, rho: float = 1.0) -> Figure:
-    """The triangle |r| <= t <= rho with the Dikin ellipse at (`r`, `t`), its shadow and its section.
+def _widths(r: float, t: float) -> tuple[float, float]:
+    """Half the widths of the Dikin ellipse's shadow on the axis of r and of its section at height t."""
+    hessian = lifted_hessian(r, t, 1.0)
+    return math.sqrt(np.linalg.inv(hessian)[0, 0]), 1 / math.sqrt(hessian[0, 0])
 
-    Below the triangle, on the axis of r: the shadow, the section at height t, and the Dikin interval of the
-    barrier whose t is minimized out. `rho` is the height of the triangle.
-    """
+
+def _lifted(r: float, t: float) -> Figure:
+    """The triangle, the ellipse at (r, t) and the one at the lowest height; below, what they give for r."""
     fig: Figure
-    fig, ax = axes(height=3.9)
-    ax.fill([0, -rho, rho], [0, rho, rho], fc="none", ec=WALL, lw=1.8)
-    heights = np.linspace(-0.995 * rho, 0.995 * rho, 81)
-    ax.plot(heights, [lowest(v, rho) for v in heights], color=INK, lw=1.2, ls="--")
-    ax.text(-0.3 * rho, lowest(0.3 * rho, rho) - 0.02, "$t^\\star(r)$", color=INK, ha="right", va="top")
-    hessian = lifted_hessian(r, t, rho)
+    fig, ax = axes(height=4.0)
+    ax.fill([0, -1, 1], [0, 1, 1], fc="none", ec=WALL, lw=1.8)
+    grid = np.linspace(-0.999, 0.999, 81)
+    low = lowest(r, 1.0)
+    ax.plot(grid, [lowest(v, 1.0) for v in grid], color=INK, lw=1.1, ls="--")
+    ax.text(-0.45, lowest(0.45, 1.0) - 0.03, "$t^\\star(r)$", color=INK, ha="center", va="top")
     angle = np.linspace(0, 2 * np.pi, 91)
     circle = np.stack([np.cos(angle), np.sin(angle)])
-    edge = np.linalg.solve(np.linalg.cholesky(hessian).T, circle)
-    ax.fill(r + edge[0], t + edge[1], fc=REGION, ec=LEARNER, lw=1.4, alpha=0.7)
-    ax.plot(r, t, "o", color=LEARNER)
-    section = 1 / math.sqrt(hessian[0, 0])
+    rings = [np.linalg.solve(np.linalg.cholesky(lifted_hessian(r, v, 1.0)).T, circle) for v in (low, t)]
+    ax.plot(r + rings[0][0], low + rings[0][1], color=INK, lw=1.1, ls="--")
+    ax.plot(r, low, "o", mfc=PAPER, color=INK, ms=5)
+    ax.fill(r + rings[1][0], t + rings[1][1], fc=REGION, ec=LEARNER, lw=1.4, alpha=0.7)
+    shadow, section = _widths(r, t)
     ax.plot([r - section, r + section], [t, t], color=BASELINE, lw=2.2)
+    ax.plot(r, t, "o", color=LEARNER)
     bars = (
-        (-0.13, math.sqrt(np.linalg.inv(hessian)[0, 0]), "shadow", LEARNER),
-        (-0.27, section, "section", BASELINE),
-        (-0.41, math.sqrt(np.linalg.inv(lifted_hessian(r, lowest(r, rho), rho))[0, 0]), "minimized", INK),
+        (-0.12, shadow, "shadow", LEARNER),
+        (-0.24, section, "section", BASELINE),
+        (-0.36, _widths(r, low)[0], "minimized", INK),
     )
-    for low, width, name, color in bars:
-        ax.plot([r - width, r + width], [low, low], color=color, lw=5, solid_capstyle="butt")
-        ax.text(-1.12 * rho, low, name, color=color, ha="right", va="center")
-        ax.text(1.12 * rho, low, f"±{width:.2f}", color=color, ha="left", va="center")
-    for side in (-rho, rho):
-        ax.plot([side, side], [-0.48, rho], color=WALL, lw=0.8, ls=":")
-    ax.set(xlim=(-1.75 * rho, 1.5 * rho), ylim=(-0.5, 1.06 * rho), xlabel="$r$")
-    ax.text(-1.12 * rho, 0.5 * rho, "$t$", ha="right", va="center")
-    ax.set_xticks([-rho, 0, rho], ["$-\\rho$", "0", "$\\rho$"])
-    ax.set_yticks([0, rho], ["0", "$\\rho$"])
-    ax.spines["bottom"].set_visible(False)
+    for height, width, name, color in bars:
+        ax.plot([r - width, r + width], [height, height], color=color, lw=5, solid_capstyle="butt")
+        ax.text(-1.07, height, name, color=color, ha="right", va="center")
+        ax.text(1.07, height, f"±{width + 1e-9:.2f} ρ", color=color, ha="left", va="center")
+    for side in (-1, 1):
+        ax.plot([side, side], [-0.42, 1], color=WALL, lw=0.8, ls=":")
+    for place, name in (((-0.56, 0.46), "$t=-r$"), ((0.56, 0.46), "$t=r$"), ((0, 1.02), "$t=\\rho$")):
+        ax.text(*place, name, color=WALL, ha=("right", "center", "left")[1 + int(np.sign(place[0]))])
+    ax.set(xlim=(-1.42, 1.42), ylim=(-0.42, 1.1), xlabel="$r$")
+    ax.set_xticks([-1, 0, 1], ["$-\\rho$", "0", "$\\rho$"])
+    ax.set_yticks([])
     ax.spines["left"].set_visible(False)
     ax.tick_params(length=0)
     return fig

@@ -63,6 +63,7 @@ QUICK = {
 ALL = {
     "units, properties, paper": (["unit", "property", "paper"], [*PARALLEL, *COVERAGE]),
     **EXAMPLES,
+    "classroom": (["classroom"], []),
     "project": (["project"], []),
     "chapters, run again": (["notebooks", CHAPTERS], NBVAL),
     "site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"]),

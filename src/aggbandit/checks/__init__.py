@@ -9,6 +9,7 @@ Each check is called with a function of the reader's own::
 and says what the function breaks on instances made for this. The same checks mark problem sets.
 """
 
+from aggbandit.checks.assignments import algorithm_2, occupancy_violations
 from aggbandit.checks.barriers import barrier_gradient, barrier_hessian, bregman, dikin_point
 from aggbandit.checks.descent import mirror_step, partial_minimum, regret_ledger
 from aggbandit.checks.distortion import distorted_play
@@ -45,6 +46,8 @@ ALL: dict[str, Check] = {
         epoch_ends,
         induced_occupancy,
         partial_minimum,
+        occupancy_violations,
+        algorithm_2,
     )
 }
 
@@ -53,6 +56,7 @@ __all__ = [
     "Check",
     "Fault",
     "Report",
+    "algorithm_2",
     "barrier_gradient",
     "barrier_hessian",
     "best_policy",
@@ -66,6 +70,7 @@ __all__ = [
     "induced_occupancy",
     "mirror_step",
     "occupancy",
+    "occupancy_violations",
     "one_point_estimate",
     "optimistic_loss",
     "partial_minimum",

@@ -542,34 +542,9 @@ def epochs_counted(visits):
     return np.cumsum(epoch_ends(visits))
 
 
-# --- the problem sets ---------------------------------------------------------------------------------------
-
-
-def occupancy_violations(x, transitions, initial_state):
-    leaves, arrives = x.sum(axis=(2, 3)), x.sum(axis=(1, 2))
-    start = leaves[0] - np.eye(x.shape[1])[initial_state]
-    dynamics = x - x.sum(axis=3, keepdims=True) * transitions
-    return np.array([np.abs(law).max() for law in (start, leaves[1:] - arrives[:-1], dynamics)])
-
-
-def algorithm_2(A, b, C, x1, losses, directions, moves, epsilons, eta0, clip=2.0, toward="y", paid="z"):
-    n, eta, points = len(x1) - len(C), eta0, [x1]
-    for loss, v, move, epsilon in zip(losses, directions, moves, epsilons, strict=True):
-        x = points[-1]
-        H = barrier_hessian(A, b, x)
-        y = x + v / np.sqrt(v @ H @ v)
-        z = y + move
-        eta = 1 / max(1 / eta - 2 * n * abs((z if paid == "z" else y) @ epsilon), 1 / (clip * eta0))
-        estimate = n * (loss @ z) * H @ ((y if toward == "y" else z) - x)
-        points.append(mirror_step(A, b, C, x, eta * estimate))
-    return np.array(points)
-
-
 RIGHT = {
     function.__name__: function
     for function in (
-        occupancy_violations,
-        algorithm_2,
         expected_total,
         best_policy,
         regret,
@@ -620,26 +595,6 @@ WRONG = {
         (regret_backwards, "what was paid minus the least"),
         (regret_to_the_played, "what was paid minus the least"),
         (lambda losses, policies, P, s: 0.0, "what was paid minus the least"),
-    ],
-    "occupancy_violations": [
-        (lambda x, P, s: occupancy_violations(x, P, 0), "the number for start"),
-        (lambda x, P, s: occupancy_violations(x.swapaxes(1, 3), P, s), "the number for start"),
-        (lambda x, P, s: occupancy_violations(x, P, s)[[1, 0, 2]], "it obeys this law"),
-        (
-            lambda x, P, s: occupancy_violations(x, np.full(P.shape, 1 / len(P[0])), s),
-            "the number for dynamics",
-        ),
-        (lambda x, P, s: occupancy_violations(x, P, s) ** 2, "off by"),
-        (lambda x, P, s: np.minimum(occupancy_violations(x, P, s), 0.1), "off by"),
-    ],
-    "algorithm_2": [
-        (lambda *given: algorithm_2(*given, clip=1.0), "the rate is raised in the round itself"),
-        (lambda *given: algorithm_2(*given, clip=1e9), "never more than 2 eta0"),
-        (lambda *given: algorithm_2(*given, paid="y"), "not by what was chosen"),
-        (lambda *given: algorithm_2(*given, toward="z"), "the direction that was tried"),
-        (lambda *given: algorithm_2(*given[:6], 0 * given[6], *given[7:]), "vanishes along the slice"),
-        (lambda *given: np.repeat(given[3][None], 6, axis=0), "vanishes along the slice"),
-        (lambda *given: algorithm_2(*given)[::-1], "begins at x_1"),
     ],
     "occupancy": [
         (occupancy_swapped, "all mass leaves the initial state"),

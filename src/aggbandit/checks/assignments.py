@@ -24,12 +24,12 @@ LAWS = ("start", "flow", "dynamics")
 def occupancy_violations(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
     """By how much a table breaks the three laws of an occupancy measure: each alone, and all at once."""
     world = small_world(rng)
-    for name, x in made_up(world, rng).items():
+    for name, x in _made_up(world, rng).items():
         found = answer(x, world.transitions, world.initial_state, shape=(3,))
-        yield from amounts(name, found, violations(x, world))
+        yield from _amounts(name, found, _violations(x, world))
 
 
-def violations(x: FloatArray, world: SmallWorld) -> FloatArray:
+def _violations(x: FloatArray, world: SmallWorld) -> FloatArray:
     """(3,) the largest absolute differences in start, flow and dynamics."""
     leaves, arrives = x.sum(axis=(2, 3)), x.sum(axis=(1, 2))
     start = leaves[0] - np.eye(x.shape[1])[world.initial_state]
@@ -38,7 +38,7 @@ def violations(x: FloatArray, world: SmallWorld) -> FloatArray:
     return np.array([np.abs(law).max() for law in (start, flow, dynamics)])
 
 
-def made_up(world: SmallWorld, rng: np.random.Generator) -> dict[str, FloatArray]:
+def _made_up(world: SmallWorld, rng: np.random.Generator) -> dict[str, FloatArray]:
     """Tables by name: a true one, one for each law that breaks this law alone, and noise."""
     n_states = len(world.policy[0])
     true = FiniteHorizonMDP(world.transitions, world.initial_state).occupancy(world.policy)
@@ -61,7 +61,7 @@ def made_up(world: SmallWorld, rng: np.random.Generator) -> dict[str, FloatArray
     }
 
 
-def amounts(table: str, found: FloatArray, wanted: FloatArray) -> Iterator[Fault]:
+def _amounts(table: str, found: FloatArray, wanted: FloatArray) -> Iterator[Fault]:
     """A fault for each law whose number is not its largest difference."""
     for law, number, right in zip(LAWS, found, wanted, strict=True):
         if abs(number - right) <= 1e-9:
@@ -78,11 +78,12 @@ def amounts(table: str, found: FloatArray, wanted: FloatArray) -> Iterator[Fault
 # --- Algorithm 2, end to end --------------------------------------------------------------------------------
 
 ROUNDS = 5
+RIGHT = "grad R(x_(t+1)) - grad R(x_t) + eta_t l_t vanishes along the slice"
 DECREMENT = 1e-6  # how far, in the local norm, a mirror step may stop before its end
 
 
 @dataclass(frozen=True)
-class Game:
+class _Game:
     """Rounds of a distorted bandit, nothing in them left to chance.
 
     Attributes:
@@ -108,7 +109,7 @@ class Game:
 )
 def algorithm_2(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
     """Algorithm 2 with its randomness passed in: every round is the mirror step that it should be."""
-    game = small_game(rng)
+    game = _small_game(rng)
     body = game.body
     arguments = (body.A, body.b, body.C, body.x, game.losses, game.directions, game.moves, game.epsilons)
     x = answer(*arguments, game.eta0, shape=(ROUNDS + 1, body.x.size))
@@ -118,13 +119,13 @@ def algorithm_2(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
         return
     eta = game.eta0
     for t in range(ROUNDS):
-        fault, eta = round_fault(game, t, x[t], x[t + 1], eta)
+        fault, eta = _round_fault(game, t, x[t], x[t + 1], eta)
         if fault is not None:
             yield fault
             return
 
 
-def small_game(rng: np.random.Generator) -> Game:
+def _small_game(rng: np.random.Generator) -> _Game:
     """A small body and five rounds in it; the rate rises in each and meets its clip now and then."""
     body = small_body(rng)
     shape = (ROUNDS, body.x.size)
@@ -135,60 +136,65 @@ def small_game(rng: np.random.Generator) -> Game:
     epsilons = np.abs(rng.normal(size=shape)) + 0.1
     epsilons *= rng.uniform(0.1, 0.4, size=(ROUNDS, 1)) / (eta0 * 2 * body.dimension)
     epsilons /= np.abs(epsilons @ body.x)[:, None] / epsilons.mean(axis=1, keepdims=True) + 1
-    return Game(body, losses, directions, 0.2 * rng.normal(size=shape), epsilons, eta0)
+    return _Game(body, losses, directions, 0.2 * rng.normal(size=shape), epsilons, eta0)
 
 
-def round_fault(
-    game: Game, t: int, x: FloatArray, found: FloatArray, eta: float
+def _round_fault(
+    game: _Game, t: int, x: FloatArray, found: FloatArray, eta: float
 ) -> tuple[Fault | None, float]:
     """What is wrong with the step from x in round t, if anything, and the rate of that round."""
-    body, n = game.body, game.body.dimension
+    body, place = game.body, f"t = {t}"
+    rate, steps = _steps(game, t, x, eta)
     slacks = body.b - body.A @ found
     if slacks.min() <= 0:
-        wall, place = int(slacks.argmin()), f"t = {t}"
-        return Fault(
-            "every point is strictly inside", place, f"yours is {-slacks.min():.3g} beyond wall {wall}"
-        ), eta
+        amount = f"yours is {-slacks.min():.3g} beyond wall {slacks.argmin()}"
+        return Fault("every point is strictly inside", place, amount), rate
     if np.abs(body.C @ (found - body.x)).max() > 1e-8:
-        return Fault("every point is on the slice, C x = C x_1", f"t = {t}", "yours has left it"), eta
-    reports = body.A / (body.b - body.A @ x)[:, None]
-    direction = game.directions[t]
-    y = x + direction / np.linalg.norm(reports @ direction)
-    z = y + game.moves[t]
-    toward = reports.T @ (reports @ (y - x))
-    estimate = n * (game.losses[t] @ z) * toward
-    raised = 1 / eta - 2 * n * abs(z @ game.epsilons[t])
-    rate = 2 * game.eta0 if raised * 2 * game.eta0 < 1 else 1 / raised
-
-    def broken(step: FloatArray) -> float:
-        return slope(body, x, found, step)
-
-    off = broken(rate * estimate)
-    if off <= DECREMENT:
+        return Fault("every point is on the slice, C x = C x_1", place, "yours has left it"), rate
+    off = {rule: _slope(body, x, found, step) for rule, step in steps.items()}
+    if off[RIGHT] <= DECREMENT:
         return None, rate
-    slips = {
-        "the rate is raised in the round itself, before the step": eta * estimate,
-        "the rate is never more than 2 eta0": estimate / raised,
-        "the rate rises by what was played, z, not by what was chosen, y": estimate
-        / max(1 / eta - 2 * n * abs(y @ game.epsilons[t]), 1 / (2 * game.eta0)),
-        "1/eta falls by 2 n |z.epsilon|, with the factor n": estimate
-        / max(1 / eta - 2 * abs(z @ game.epsilons[t]), 1 / (2 * game.eta0)),
-        "the loss that is read is that of z, not of y": rate * n * (game.losses[t] @ y) * toward,
+    for rule, slope in off.items():
+        if slope <= DECREMENT:
+            return Fault(rule, place, "yours differs in just this"), rate
+    return Fault(RIGHT, place, f"its dual norm at your point is {off[RIGHT]:.3g}"), rate
+
+
+def _steps(game: _Game, t: int, x: FloatArray, eta: float) -> tuple[float, dict[str, FloatArray]]:
+    """The rate of round t; rate times estimate, right and with one slip each, by the rule broken."""
+    body, n, loss, epsilon = game.body, game.body.dimension, game.losses[t], game.epsilons[t]
+    reports = body.A / (body.b - body.A @ x)[:, None]
+    hessian = reports.T @ reports
+    y = x + game.directions[t] / np.linalg.norm(reports @ game.directions[t])
+    z = y + game.moves[t]
+    tried, moved = hessian @ (y - x), hessian @ (z - x)
+
+    def raised(fall: float, clip: float = 2.0) -> float:
+        return float(1 / max(1 / eta - fall, 1 / (clip * game.eta0)))
+
+    fall = float(2 * n * abs(z @ epsilon))
+    unclipped = 1 / (1 / eta - fall) if fall < 1 / eta else np.inf
+    rate, total = raised(fall), loss @ z
+    steps = {
+        RIGHT: rate * n * total * tried,
+        "the rate is raised in the round itself, before the step": eta * n * total * tried,
+        "the rate rises by what was played, z, not by what was chosen, y": raised(2 * n * abs(y @ epsilon))
+        * (n * total * tried),
+        "1/eta falls by 2 n |z.epsilon|, with the factor n": raised(fall / n) * n * total * tried,
+        "the loss that is read is that of z, not of y": rate * n * (loss @ y) * tried,
         "the estimate goes along y - x, the direction that was tried, not along z - x": rate
         * n
-        * (game.losses[t] @ z)
-        * (reports.T @ (reports @ (z - x))),
-        "the estimate has the factor n": rate * estimate / n,
-        "a step goes against the estimate, not along it": -rate * estimate,
+        * total
+        * moved,
+        "the estimate has the factor n": rate * total * tried,
+        "a step goes against the estimate, not along it": -rate * n * total * tried,
     }
-    for rule, step in slips.items():
-        if broken(step) <= DECREMENT:
-            return Fault(rule, f"t = {t}", "yours differs just there"), rate
-    rule = "grad R(x_(t+1)) - grad R(x_t) + eta_t l_t vanishes along the slice"
-    return Fault(rule, f"t = {t}", f"its dual norm at your point is {off:.3g}"), rate
+    if np.isfinite(unclipped):
+        steps["the rate is never more than 2 eta0"] = unclipped * n * total * tried
+    return rate, steps
 
 
-def slope(body: SmallBody, x: FloatArray, found: FloatArray, step: FloatArray) -> float:
+def _slope(body: SmallBody, x: FloatArray, found: FloatArray, step: FloatArray) -> float:
     """The dual norm, at the point found, of `grad R(found) - grad R(x) + step` along the slice."""
     here, there = (body.A / (body.b - body.A @ point)[:, None] for point in (x, found))
     along = body.basis.T @ (there.sum(axis=0) - here.sum(axis=0) + step)

@@ -24,12 +24,22 @@ from aggbandit.learners.policy_optimization import (
     u_estimate,
     u_function,
 )
-from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics, PlausibleDynamics, Visits
+from aggbandit.learners.uob_reps import UCOREPS, UOBREPS
+from aggbandit.learners.visits import (
+    EmpiricalDynamics,
+    IntervalDynamics,
+    KnownDynamics,
+    PlausibleDynamics,
+    Visits,
+)
 
 __all__ = [
     "FTRL",
     "OREPS",
+    "UCOREPS",
+    "UOBREPS",
     "EmpiricalDynamics",
+    "IntervalDynamics",
     "KnownDynamics",
     "LearnerInUse",
     "MirrorDescentBound",

@@ -1,20 +1,22 @@
 """How likely a policy is to meet a state: what a policy optimizer divides by, by what it knows of the world.
 
-Three kinds of knowledge, one protocol (`Visits`):
+Four kinds of knowledge, one protocol (`Visits`):
 
 - `KnownDynamics`: the dynamics are given, and the chance is exact;
 - `EmpiricalDynamics`: transitions are counted, and the counts are taken for the truth;
-- `PlausibleDynamics`: transitions are counted, and the chance is bracketed over all dynamics in the L1 balls.
+- `PlausibleDynamics`: transitions are counted, and the chance is bracketed over all dynamics in the L1 balls;
+- `IntervalDynamics`: the same over all dynamics in Bernstein's intervals.
 
 Outside the paper: its Algorithm 3 moves over occupancy measures and never asks for these chances.
 
 Source:
-    Upper occupancy bounds: Jin, Jin, Luo, Sra and Yu (2020), who have Bernstein intervals where this module
-    has the package's L1 balls.
+    Upper occupancy bounds: Jin, Jin, Luo, Sra and Yu (2020), who have Bernstein's intervals; the L1 balls are
+    the package's.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -25,6 +27,7 @@ from aggbandit._arrays import (
     IntArray,
     check_kind,
     check_nonnegative,
+    check_number,
     check_positive_int,
     check_shape,
     check_state,
@@ -34,7 +37,17 @@ from aggbandit.learners.confidence import Confidence, empirical_dynamics
 from aggbandit.learners.epochs import epoch_over
 from aggbandit.mdp import FiniteHorizonMDP, Trajectory
 
-__all__ = ["Bracket", "EmpiricalDynamics", "KnownDynamics", "PlausibleDynamics", "Visits", "largest_mean"]
+__all__ = [
+    "Bracket",
+    "EmpiricalDynamics",
+    "IntervalDynamics",
+    "KnownDynamics",
+    "PlausibleDynamics",
+    "Visits",
+    "largest_chance",
+    "largest_mean",
+    "largest_mean_between",
+]
 
 
 class Bracket(NamedTuple):
@@ -158,6 +171,34 @@ def largest_mean(P_hat: FloatArray, radius: FloatArray, value: FloatArray) -> Fl
     taken[..., -1] = -gained
     mean = (rows - taken) @ worth
     return np.where(rows.sum(axis=-1) > 0, mean, worth[-1])
+
+
+def largest_mean_between(lower: FloatArray, upper: FloatArray, value: FloatArray) -> FloatArray:
+    """`max sum_s' P(s') value(s')` over the probability rows P with `lower <= P <= upper`.
+
+    Greedy: what is left above the lower bounds goes to the best next states first.
+
+    Args:
+        lower: (..., S) sums at most one.
+        upper: (..., S) not below `lower`, sums at least one.
+        value: (S,) what a next state is worth.
+
+    Returns:
+        (...,) the maxima.
+
+    Source:
+        Jin, Jin, Luo, Sra and Yu (2020), Figure 1.
+
+    Example:
+        >>> lower, upper = np.array([0.3, 0.3]), np.array([0.8, 0.6])
+        >>> largest_mean_between(lower, upper, np.array([0.0, 1.0])).round(3).item()
+        0.6
+    """
+    order = np.argsort(-value, kind="stable")  # from the best to the worst
+    low, room, worth = lower[..., order], (upper - lower)[..., order], value[order]
+    left = 1 - low.sum(axis=-1, keepdims=True)
+    given = np.clip(left - (np.cumsum(room, axis=-1) - room), 0.0, room)
+    return np.asarray((low + given) @ worth)
 
 
 class KnownDynamics:
@@ -358,18 +399,7 @@ class PlausibleDynamics:
         Returns:
             The bracket.
         """
-        horizon, n_states = self.shape[:2]
-        lower, upper = np.zeros((horizon, n_states)), np.zeros((horizon, n_states))
-        lower[0, self.initial_state] = upper[0, self.initial_state] = 1.0
-        for h in range(1, horizon):
-            for s in range(n_states):
-                most, least = np.zeros(n_states), np.zeros(n_states)
-                most[s] = least[s] = 1.0
-                for before in reversed(range(h)):
-                    most = (policy[before] * self.largest(before, most)).sum(axis=1)
-                    least = -(policy[before] * self.largest(before, -least)).sum(axis=1)
-                lower[h, s], upper[h, s] = least[self.initial_state], most[self.initial_state]
-        return Bracket(lower, upper)
+        return _bracket(self, policy)
 
     def largest(self, h: int, value: FloatArray) -> FloatArray:
         """The largest mean over the L1 balls.
@@ -410,6 +440,158 @@ class PlausibleDynamics:
         in_epoch = _counts("in_epoch", snapshot, self.shape)
         self._begin(counts)
         self.in_epoch = in_epoch
+
+
+class IntervalDynamics:
+    """Transitions are counted, and all dynamics in Bernstein's intervals around the counts are plausible.
+
+    With `N = N(h,s,a)` and `log(HSAK/delta)` for iota, an entry of a row may be off by::
+
+        2 sqrt(P_hat iota / max(1, N - 1)) + 14 iota / (3 max(1, N - 1)).
+
+    The intervals stand still during an epoch, which ends when some count has doubled.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+        delta: the probability that some entry is ever farther off; 1/(HK) if None.
+        initial_state: s_1.
+
+    Raises:
+        ValueError: for sizes that are not positive integers, a state out of range, or a delta that is no
+            probability.
+        TypeError: for a delta that is no number.
+
+    Source:
+        Jin, Jin, Luo, Sra and Yu (2020), Section 3.1.
+
+    Example:
+        >>> import numpy as np
+        >>> import aggbandit as ab
+        >>> mdp, rng = ab.night_driver().mdp, np.random.default_rng(0)
+        >>> known = IntervalDynamics(3, 2, 3, episodes=300)
+        >>> for _ in range(300):
+        ...     known.observe(mdp.rollout(ab.uniform_policy(mdp), rng))
+        >>> bool((known.lower <= mdp.transitions).all() and (mdp.transitions <= known.upper).all())
+        True
+    """
+
+    def __init__(
+        self,
+        n_states: int,
+        n_actions: int,
+        horizon: int,
+        episodes: int,
+        delta: float | None = None,
+        initial_state: int = 0,
+    ) -> None:
+        check_positive_int("episodes", episodes)
+        beginning = EmpiricalDynamics(n_states, n_actions, horizon, initial_state)
+        self.shape, self.initial_state = beginning.shape, beginning.initial_state
+        self.episodes = int(episodes)
+        self.delta = (
+            min(0.5, 1 / (horizon * self.episodes)) if delta is None else check_number("delta", delta)
+        )
+        if not 0 < self.delta < 1:
+            raise ValueError(f"delta is {delta}; it must be a probability in (0, 1)")
+        self._begin(beginning.counts)
+
+    def _begin(self, counts: IntArray) -> None:
+        """A new epoch with the counts N_i."""
+        self.counts, self.in_epoch = counts, np.zeros(self.shape, dtype=np.int64)
+        P_hat = empirical_dynamics(counts)
+        iota = math.log(math.prod(self.shape[:3]) * self.episodes / self.delta)
+        visits = np.maximum(1, counts.sum(axis=-1, keepdims=True) - 1)
+        width = 2 * np.sqrt(P_hat * iota / visits) + 14 * iota / (3 * visits)
+        self.lower: FloatArray = np.clip(P_hat - width, 0.0, 1.0)
+        self.upper: FloatArray = np.clip(P_hat + width, 0.0, 1.0)
+
+    def bracket(self, policy: FloatArray) -> Bracket:
+        """The smallest and the largest chance over all plausible dynamics, as those of `PlausibleDynamics`.
+
+        Args:
+            policy: (H, S, A) the policy.
+
+        Returns:
+            The bracket.
+        """
+        return _bracket(self, policy)
+
+    def largest(self, h: int, value: FloatArray) -> FloatArray:
+        """The largest mean over the intervals.
+
+        Args:
+            h: the step, from 0.
+            value: (S,) by next state.
+
+        Returns:
+            (S, A) the maxima, as `largest_mean_between` finds them.
+        """
+        return largest_mean_between(self.lower[h], self.upper[h], value)
+
+    def observe(self, trajectory: Trajectory) -> None:
+        """Count the H steps; a new epoch begins when a count has doubled.
+
+        Args:
+            trajectory: of the episode.
+        """
+        self.in_epoch[trajectory.cells] += 1
+        if epoch_over(self.in_epoch, self.counts).any():
+            self._begin(self.counts + self.in_epoch)
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """The counts up to this epoch and in it."""
+        return {"counts": self.counts.copy(), "in_epoch": self.in_epoch.copy()}
+
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Go back to the counts.
+
+        Args:
+            snapshot: with (H, S, A, S) `counts` and `in_epoch`.
+
+        Raises:
+            ValueError: before anything changes, if they cannot be counts.
+        """
+        counts = _counts("counts", snapshot, self.shape)
+        in_epoch = _counts("in_epoch", snapshot, self.shape)
+        self._begin(counts)
+        self.in_epoch = in_epoch
+
+
+def largest_chance(visits: Visits, policy: FloatArray, h: int, s: int) -> float:
+    """The largest plausible chance of meeting one state at one step.
+
+    Args:
+        visits: what is known of the dynamics.
+        policy: (H, S, A) the policy.
+        h: the step, from 0.
+        s: the state.
+
+    Returns:
+        The chance.
+    """
+    most = np.zeros(visits.shape[1])
+    most[s] = 1.0
+    for before in reversed(range(h)):
+        most = (policy[before] * visits.largest(before, most)).sum(axis=1)
+    return float(most[visits.initial_state])
+
+
+def _bracket(visits: Visits, policy: FloatArray) -> Bracket:
+    """The bracket by what is `largest`, state by state."""
+    horizon, n_states = visits.shape[:2]
+    lower, upper = np.zeros((horizon, n_states)), np.zeros((horizon, n_states))
+    for h in range(horizon):
+        for s in range(n_states):
+            least = np.zeros(n_states)
+            least[s] = 1.0
+            for before in reversed(range(h)):
+                least = -(policy[before] * visits.largest(before, -least)).sum(axis=1)
+            lower[h, s] = least[visits.initial_state]
+            upper[h, s] = largest_chance(visits, policy, h, s)
+    return Bracket(lower, upper)
 
 
 def _counts(name: str, snapshot: dict[str, NDArray[Any]], shape: tuple[int, ...]) -> IntArray:

@@ -10,7 +10,7 @@ import aggbandit as ab
 from aggbandit import theory
 from aggbandit.geometry import NoMinimizer
 from aggbandit.learners.oreps import EntropyCells, KnownIterate, importance_weighted
-from aggbandit.learners.potentials import Answer, Layers, minimize_over_potentials
+from aggbandit.learners.potentials import Layers, Reply, minimize_over_potentials
 
 
 @pytest.fixture
@@ -200,7 +200,7 @@ def test_what_has_no_minimizer_is_said():
 
         def answer(self, potential):
             one = np.ones((1, 1, 1))
-            return Answer(0.0 if not potential.any() else 1.0, 5 * one, 0 * one[..., None], one, None)
+            return Reply(0.0 if not potential.any() else 1.0, 5 * one, 0 * one[..., None], one, None)
 
     with pytest.raises(NoMinimizer, match="does not fall"):
         minimize_over_potentials(Falling(), np.zeros((1, 1)))

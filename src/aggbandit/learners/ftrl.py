@@ -41,7 +41,7 @@ from aggbandit.learners import snapshots
 from aggbandit.learners.fits import check_total, check_trajectory, check_world
 from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
-from aggbandit.learners.potentials import Answer, Layers, differences, minimize_over_potentials
+from aggbandit.learners.potentials import Layers, Reply, differences, minimize_over_potentials
 from aggbandit.mdp import FiniteHorizonMDP, Trajectory
 
 __all__ = ["FTRL", "Regularizer", "q_minus_v_estimate"]
@@ -163,7 +163,7 @@ class RegularizedCells:
         """
         return np.where(self.met[:, :, None], self.loss - differences(potential, self.rows), 1.0)
 
-    def answer(self, potential: FloatArray) -> Answer:
+    def answer(self, potential: FloatArray) -> Reply:
         """What the cells say to potentials.
 
         Args:
@@ -176,12 +176,12 @@ class RegularizedCells:
         half, log = self.regularizer.root / 2, self.regularizer.log
         if not theta.min() > 0:
             nothing = np.zeros(theta.shape)
-            return Answer(np.inf, nothing, self.rows, nothing, None)
+            return Reply(np.inf, nothing, self.rows, nothing, None)
         y = 2 * theta / (half + np.sqrt(half**2 + 4 * log * theta))
         mass = np.where(there, y**-2, 0.0)
         curvature = np.where(there, 2 * y**-3 / (2 * log * y + half), 0.0)
         conjugate = np.where(there, -theta / y**2 + 2 * half / y - 2 * log * np.log(y), 0.0)
-        return Answer(float(conjugate.sum()), mass, self.rows, curvature, None)
+        return Reply(float(conjugate.sum()), mass, self.rows, curvature, None)
 
     def inside(self, potential: FloatArray, slope: FloatArray) -> FloatArray:
         """Potentials at which no slope is below half of what it was, backwards from the last step.

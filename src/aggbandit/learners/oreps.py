@@ -36,8 +36,8 @@ from aggbandit.learners.fits import check_trajectory, check_world
 from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.potentials import (
-    Answer,
     Layers,
+    Reply,
     differences,
     minimize_over_potentials,
 )
@@ -76,7 +76,7 @@ class EntropyCells:
         """
         return self.log_weight + differences(potential, self.rows)
 
-    def answer(self, potential: FloatArray) -> Answer:
+    def answer(self, potential: FloatArray) -> Reply:
         """What the cells say to potentials.
 
         Args:
@@ -87,7 +87,7 @@ class EntropyCells:
         """
         with np.errstate(over="ignore"):
             mass: FloatArray = np.exp(self.log_mass(potential))
-        return Answer(float(mass.sum()), mass, self.rows, mass, None)
+        return Reply(float(mass.sum()), mass, self.rows, mass, None)
 
 
 def entropy_projection(log_weight: FloatArray, rows: FloatArray, log_visits: FloatArray) -> FloatArray:

@@ -29,7 +29,7 @@ from aggbandit._arrays import BoolArray, FloatArray, IntArray, reduce_frozen
 from aggbandit.geometry import NoMinimizer
 from aggbandit.mdp import FiniteHorizonMDP
 
-__all__ = ["Answer", "Cells", "Layers", "Minimum", "minimize_over_potentials"]
+__all__ = ["Cells", "Layers", "Minimum", "Reply", "minimize_over_potentials"]
 
 # The last Newton step changes no entry by more than this, relatively; the next would by its square.
 LAST_STEP = 1e-6
@@ -117,7 +117,7 @@ class Layers:
         return rows
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
     """What the cells say to potentials.
 
     Attributes:
@@ -138,7 +138,7 @@ class Answer(NamedTuple):
 class Cells(Protocol):
     """A separable convex function of an occupancy measure, by its conjugate."""
 
-    def answer(self, potential: FloatArray) -> Answer:
+    def answer(self, potential: FloatArray) -> Reply:
         """What the cells say to potentials.
 
         Args:
@@ -162,7 +162,7 @@ class Minimum(NamedTuple):
     """
 
     potential: FloatArray
-    answer: Answer
+    answer: Reply
     steps: int
     last: float
 
@@ -242,7 +242,7 @@ def minimize_over_potentials(cells: Cells, potential: FloatArray) -> Minimum:
     raise NoMinimizer(f"after {step} Newton steps an entry still changes by {largest:.3g} of itself")
 
 
-def _excess(at: Answer) -> FloatArray:
+def _excess(at: Reply) -> FloatArray:
     """The gradient: what flows out of a state less what flows in, (H, W)."""
     horizon, width, n_actions, _ = at.rows.shape
     excess: FloatArray = at.mass.sum(axis=2)
@@ -262,7 +262,7 @@ class _Band:
         self.row, self.column = np.tril_indices(width)
         self.below = width + np.arange(width)[:, None] - np.arange(width)  # (next state, state)
 
-    def solve(self, at: Answer, right: FloatArray) -> FloatArray:
+    def solve(self, at: Reply, right: FloatArray) -> FloatArray:
         """Hessian⁻¹ `right`, both (H, W). Raises NoMinimizer."""
         horizon, width = self.shape
         n_actions = at.rows.shape[2]

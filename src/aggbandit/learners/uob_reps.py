@@ -37,7 +37,7 @@ from aggbandit.learners import snapshots
 from aggbandit.learners.fits import check_trajectory, check_world
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.oreps import importance_weighted
-from aggbandit.learners.potentials import Answer, minimize_over_potentials, onward
+from aggbandit.learners.potentials import Reply, minimize_over_potentials, onward
 from aggbandit.learners.visits import IntervalDynamics, largest_chance
 from aggbandit.mdp import FiniteHorizonMDP
 
@@ -196,7 +196,7 @@ class IntervalCells:
         rows = nearest_rows(self.log_weight - onward(potential)[:, None, None, :], self.bounds)
         return np.where(self.met[:, :, None], rows.value + potential[:, :, None], -np.inf), rows
 
-    def answer(self, potential: FloatArray) -> Answer:
+    def answer(self, potential: FloatArray) -> Reply:
         """What the cells say to potentials.
 
         Args:
@@ -218,7 +218,7 @@ class IntervalCells:
         bend = -np.swapaxes(weight.reshape(horizon, -1, 1) * flat, 1, 2) @ flat
         numbers = np.arange(n_states)
         bend[:, numbers, numbers] += np.einsum("hsa,hsat->ht", mass, loose)
-        return Answer(float(mass.sum()), mass, p, mass, bend)
+        return Reply(float(mass.sum()), mass, p, mass, bend)
 
     def start(self, log_visits: FloatArray) -> FloatArray:
         """The potentials with which so much flows out of every state, backwards from the last step.

@@ -13,10 +13,10 @@ READY  := .venv/ready
 BOOK   := $(BIN)/python book/_tools
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf serve lab execute test quick bench soak lint lock clean
+.PHONY: help book pdf serve lab execute test test-live quick bench soak lint lock clean
 
 help:  ## list the targets
-	@sed -n 's/^\([a-z]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
 
 book: $(READY)  ## build the book to _build/html (EXECUTE=1 runs every chapter first)
 	@$(if $(EXECUTE),$(BOOK)/execute.py)
@@ -39,6 +39,9 @@ test:  ## everything: lint, types, unit, property and paper tests, chapters, the
 	@$(PYTHON) tests/browser.py
 	@$(MAKE) --no-print-directory $(READY)
 	@$(BIN)/python tests/run.py all
+
+test-live: $(READY)  ## run every chapter in the browser, on the Python that the page brings (half an hour)
+	@$(BIN)/python tests/run.py live
 
 quick: $(READY)  ## the tests to run every few minutes: lint, types, unit and property tests but for long ones
 	@$(BIN)/python tests/run.py quick

@@ -42,7 +42,7 @@ LINT = {
 }
 ENGINE = {"the engine, compiled once": [sys.executable, "tests/compile_engine.py"]}
 BOOK = {"the book, built": ["make", "--no-print-directory", "book"]}
-FIRST = {"lint": LINT, "quick": LINT, "all": BOOK | ENGINE | LINT}
+FIRST = {"lint": LINT, "quick": LINT, "live": BOOK, "all": BOOK | ENGINE | LINT}
 
 # A step of pytest: its folders, or the chapters, and its options. Every folder of tests/ is in some step.
 # `make quick` leaves out what takes seconds: the compiled engine against the reference, and long runs.
@@ -67,8 +67,10 @@ ALL = {
     "project": (["project"], []),
     "chapters, run again": (["notebooks", CHAPTERS], NBVAL),
     "site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"]),
+    "live, in a browser": (["live"], []),
 }
-PLANS = {"lint": {}, "quick": QUICK, "all": ALL}
+LIVE = {"live, every chapter": (["live"], ["--every-chapter"])}
+PLANS = {"lint": {}, "quick": QUICK, "live": LIVE, "all": ALL}
 
 
 def main() -> int:

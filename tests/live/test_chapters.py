@@ -1,0 +1,169 @@
+"""A chapter in the page: it runs to its end in the browser, and what the reader writes is safe there."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from conftest import SITE, Notebook
+
+STORED = """file => new Promise(resolve => {
+    const opening = indexedDB.open("Only the Total");
+    opening.onsuccess = () => {
+        const get = opening.result.transaction("files").objectStore("files").get(file);
+        get.onsuccess = () => resolve(JSON.stringify(get.result ?? null));
+        opening.result.close();
+    };
+})"""
+
+
+# Says that the copy was begun from another edition, and whether its text was changed.
+AGE = """([chapter, edited]) =>
+    localStorage.setItem(`Only the Total: ${chapter}`, JSON.stringify({ edition: "old", edited }))"""
+
+
+def errors(notebook: Notebook) -> list[str]:
+    found = []
+    for cell in notebook.cells():
+        for output in cell["outputs"]:
+            if output["output_type"] == "error":
+                found.append(f"{output['ename']}: {output['evalue']}\n  in {cell['source'][:80]!r}")
+    return found
+
+
+def test_every_cell_runs_to_its_end(notebook: Notebook) -> None:
+    notebook.ready()
+    notebook.page.click("#run")
+    notebook.page.wait_for_selector("#status:text-is('Python is at work …')")
+    notebook.finish()
+    assert errors(notebook) == []
+
+
+def test_a_slider_has_python_draw(notebook: Notebook) -> None:
+    """The first slider of the chapter goes to its end; Python draws the picture of that place."""
+    handles = notebook.frame.locator(".ab-explorable .noUi-handle")
+    if not handles.count():
+        assert "slider" not in json.dumps(notebook.cells()), "the sliders are gone"
+        return
+    handle = handles.first
+    figure = notebook.frame.locator(".ab-explorable", has=handle).first
+    handle.scroll_into_view_if_needed()
+    before = figure.locator(".ab-frame").first.get_attribute("aria-label")
+    handle.focus()
+    handle.press("End")
+    expect(figure.locator(".ab-frame").first).not_to_have_attribute("aria-label", before or "")
+    notebook.ready()
+
+
+def test_nothing_leaves_this_machine(notebook: Notebook) -> None:
+    """Nor is anything asked for in vain, by the page or by Python."""
+    asked = [address for address in notebook.requests if not address.startswith(("data:", "blob:"))]
+    assert [address for address in asked if not address.startswith("http://127.0.0.1:")] == []
+    assert any(address.endswith(".wasm") for address in asked)
+    assert notebook.failures == []
+
+
+def test_a_loop_that_does_not_end_is_ended(notebook: Notebook) -> None:
+    """The page stays, the text stays, and Python starts again."""
+    notebook.add("kept = 1\nwhile True:\n    pass")
+    notebook.run_added()
+    notebook.page.wait_for_selector("#status:text-is('Python is at work …')")
+    notebook.page.wait_for_timeout(1000)
+    notebook.page.click("#stop")
+    notebook.ready()
+    notebook.add("print(6 * 7, 'kept' in globals())")
+    notebook.run_added()
+    notebook.frame.wait_for_selector("text=42 False")
+    assert "while True" in notebook.cells()[-2]["source"]
+
+
+def test_an_edited_copy_survives_a_reload(notebook: Notebook, chapter: str) -> None:
+    notebook.add("# a line of my own")
+    file = f"{chapter}.ipynb"
+    notebook.page.wait_for_function(
+        f"async file => (await ({STORED})(file)).includes('line of my own')", arg=file
+    )
+    notebook.page.reload()
+    notebook.opened()
+    assert notebook.cells()[-1]["source"] == "# a line of my own"
+    expect(notebook.page.locator("#news")).to_be_hidden()
+
+
+def test_a_new_edition_spares_an_edited_copy_and_says_so(notebook: Notebook, chapter: str) -> None:
+    notebook.page.evaluate(AGE, [chapter, True])
+    notebook.page.reload()
+    notebook.opened()
+    expect(notebook.page.locator("#news")).to_be_visible()
+    assert notebook.cells()[-1]["source"] == "# a line of my own"
+
+
+def test_a_copy_can_be_downloaded(notebook: Notebook, chapter: str, tmp_path: Path) -> None:
+    with notebook.page.expect_download() as started:
+        notebook.page.click("#download")
+    assert started.value.suggested_filename == f"{chapter}.ipynb"
+    started.value.save_as(tmp_path / "mine.ipynb")
+    cells = json.loads((tmp_path / "mine.ipynb").read_text())["cells"]
+    assert "".join(cells[-1]["source"]) == "# a line of my own"
+
+
+def test_the_way_back_asks_first(notebook: Notebook, chapter: str) -> None:
+    served = json.loads((SITE / "lite" / "files" / f"{chapter}.ipynb").read_text())
+    last = "".join([cell for cell in served["cells"] if cell["cell_type"] == "code"][-1]["source"])
+    notebook.page.click("#original")
+    notebook.page.click("#ask button[value=keep]")
+    assert notebook.cells()[-1]["source"] == "# a line of my own"
+    notebook.page.click("#original")
+    notebook.page.click("#ask button[value=delete]")
+    expect(notebook.page.locator("#news")).to_be_hidden()
+    notebook.frame.wait_for_function(
+        "last => jupyterapp.shell.currentWidget.content.widgets"
+        ".filter(cell => cell.model.type === 'code').at(-1)?.model.sharedModel.getSource() === last",
+        arg=last,
+    )
+
+
+def test_a_new_edition_replaces_a_copy_that_was_only_run(notebook: Notebook, chapter: str) -> None:
+    notebook.command("docmanager:save")
+    notebook.page.wait_for_function(
+        f"async file => (await ({STORED})(file)) !== 'null'", arg=f"{chapter}.ipynb"
+    )
+    notebook.page.evaluate(AGE, [chapter, False])
+    notebook.page.goto("about:blank")
+    notebook.page.go_back()
+    notebook.opened()
+    expect(notebook.page.locator("#news")).to_be_hidden()
+    kept = notebook.page.evaluate("chapter => localStorage.getItem(`Only the Total: ${chapter}`)", chapter)
+    assert json.loads(kept)["edition"] != "old"
+
+
+def test_from_the_disk_the_panel_says_what_to_do(browser: Browser) -> None:
+    page = browser.new_page()
+    page.goto((SITE / "01-only-the-total.html").as_uri(), wait_until="load")
+    page.click(".ab-launch > summary")
+    expect(page.locator(".ab-launch-go")).to_be_hidden()
+    expect(page.get_by_text("make serve")).to_be_visible()
+    page.close()
+
+
+def test_a_chapter_that_is_not_there_is_named_as_such(browser: Browser, server: str) -> None:
+    page = browser.new_page()
+    page.goto(f"{server}/lite/run.html?chapter=12-nothing")
+    expect(page.locator("#status")).to_have_text("There is no such chapter. Go back to the book.")
+    page.close()
+
+
+@pytest.mark.parametrize("opened", [False, True])
+def test_the_panel_is_not_printed_and_fetches_nothing(browser: Browser, server: str, opened: bool) -> None:
+    page = browser.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto(f"{server}/03-barriers.html", wait_until="load")
+    if opened:
+        page.click(".ab-launch > summary")
+    assert [address for address in asked if "/lite/" in address] == []
+    page.emulate_media(media="print")
+    expect(page.locator(".ab-launch")).to_be_hidden()
+    page.close()

@@ -7,7 +7,7 @@ from answers import RIGHT, WRONG
 import aggbandit as ab
 from aggbandit import checks
 from aggbandit.checks.instances import inside, small_body, small_world
-from aggbandit.checks.report import Answer, Fault, check, close
+from aggbandit.checks.report import Candidate, Fault, check, close
 
 # What only the problem sets ask for is tried with them.
 TASKS = [name for name, made in checks.ALL.items() if not made.examine.__module__.endswith(".assignments")]
@@ -49,7 +49,7 @@ def test_no_seed_lets_a_wrong_answer_pass(task, function, said, seed):
 @pytest.mark.parametrize("task", TASKS)
 @pytest.mark.parametrize("constant", [-1e9, -1.0, 0.0, 0.5, 1.0, 2.0, 1e9])
 def test_no_constant_passes(task, constant):
-    class Constant(Answer):
+    class Constant(Candidate):
         def __call__(self, *arguments, shape, finite=True):
             return np.full(shape, constant)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from aggbandit._arrays import FloatArray
 from aggbandit.checks.instances import SmallBody, SmallWorld, small_body, small_world
-from aggbandit.checks.report import Answer, Fault, check, close
+from aggbandit.checks.report import Candidate, Fault, check, close
 from aggbandit.mdp import FiniteHorizonMDP
 
 # --- the laws of an occupancy measure -----------------------------------------------------------------------
@@ -21,7 +21,7 @@ LAWS = ("start", "flow", "dynamics")
     "a function of x (H, S, A, S), transitions (H, S, A, S) and initial_state that returns three numbers, by "
     "how much x breaks start, flow and dynamics"
 )
-def occupancy_violations(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def occupancy_violations(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """By how much a table breaks the three laws of an occupancy measure: each alone, and all at once."""
     world = small_world(rng)
     for name, x in _made_up(world, rng).items():
@@ -107,7 +107,7 @@ class _Game:
     "a function of A (m, D), b (m,), C (p, D), x1 (D,), losses (T, D), directions (T, D), moves (T, D), "
     "epsilons (T, D) and eta0 that returns the points x_1, ..., x_(T+1) of Algorithm 2, (T + 1, D)"
 )
-def algorithm_2(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def algorithm_2(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """Algorithm 2 with its randomness passed in: every round is the mirror step that it should be."""
     game = _small_game(rng)
     body = game.body

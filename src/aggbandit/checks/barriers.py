@@ -9,13 +9,13 @@ import numpy as np
 from aggbandit import theory
 from aggbandit._arrays import FloatArray
 from aggbandit.checks.instances import SmallBody, inside, small_body
-from aggbandit.checks.report import Answer, Fault, check, close
+from aggbandit.checks.report import Candidate, Fault, check, close
 
 BODY = "A (m, D), b (m,)"
 
 
 @check(f"a function of {BODY} and x (D,) that returns the gradient (D,) of R = -sum_i log(b_i - a_i.x)")
-def barrier_gradient(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def barrier_gradient(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The gradient of the barrier: it rises toward the walls, inversely to the slacks."""
     body = small_body(rng)
     found = answer(body.A, body.b, body.x, shape=body.x.shape)
@@ -28,7 +28,7 @@ def barrier_gradient(answer: Answer, rng: np.random.Generator) -> Iterator[Fault
 
 
 @check(f"a function of {BODY} and x (D,) that returns the Hessian (D, D) of R = -sum_i log(b_i - a_i.x)")
-def barrier_hessian(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def barrier_hessian(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The Hessian of the barrier: symmetric, positive, inverse to the squares of the slacks."""
     body = small_body(rng)
     shape = (body.x.size, body.x.size)
@@ -46,7 +46,7 @@ def barrier_hessian(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]
     f"a function of {BODY}, y (D,) and x (D,) that returns the divergence B(y||x) of "
     "R = -sum_i log(b_i - a_i.x)"
 )
-def bregman(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def bregman(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The Bregman divergence: zero at x, above rho of the local distance, the tangent at the second point."""
     body = small_body(rng)
     x, y = body.x, inside(body, rng)
@@ -77,7 +77,7 @@ def _near(found: FloatArray, wanted: float) -> bool:
     "y (D,) of the surface of the Dikin ellipsoid {y : (y - center).H(y - center) <= 1, C y = C center}; for "
     "u uniform on the unit sphere it must be uniform"
 )
-def dikin_point(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def dikin_point(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The Dikin sampler at a skewed point, u passed in: on the slice, of norm one, with the right law."""
     body = small_body(rng)
     frame = np.linalg.qr(rng.normal(size=(body.dimension, body.dimension)))[0]

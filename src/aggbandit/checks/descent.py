@@ -8,7 +8,7 @@ import numpy as np
 
 from aggbandit._arrays import FloatArray
 from aggbandit.checks.instances import small_body
-from aggbandit.checks.report import Answer, Fault, check, close
+from aggbandit.checks.report import Candidate, Fault, check, close
 
 DECREMENT = 1e-6  # how far, in the local norm, a mirror step may stop before its end
 
@@ -18,7 +18,7 @@ DECREMENT = 1e-6  # how far, in the local norm, a mirror step may stop before it
     "returns the point (D,) of {y : A y <= b, C y = C x} where R(y) + (eta_loss - grad R(x)).y is least, "
     "R = -sum_i log(b_i - a_i.y)"
 )
-def mirror_step(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def mirror_step(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """One step of mirror descent: inside, on the slice, and stationary along it."""
     body = small_body(rng)
     direction = rng.normal(size=body.x.size)
@@ -57,7 +57,7 @@ def _dual_norm(hessian: FloatArray, basis: FloatArray, loss: FloatArray) -> floa
     "a function of divergences (T,), the B(u||x_t), rates (T,) and dual_norms (T,), the ||l_t||* at x_t, "
     "that returns the three terms (3,) of the lemma's bound: the first, the one that rates make, the movement"
 )
-def regret_ledger(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def regret_ledger(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The right-hand side of the mirror-descent lemma, term by term."""
     rounds = int(rng.integers(4, 8))
     divergences, dual_norms = rng.uniform(0.5, 9.0, size=rounds), rng.uniform(0.2, 3.0, size=rounds)
@@ -83,7 +83,7 @@ def regret_ledger(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
     "a function of r (S,) and rho, with sum |r_i| < rho, that returns the t (S,) where "
     "-sum_i log(t_i^2 - r_i^2) - log(rho - sum_i t_i) is least"
 )
-def partial_minimum(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def partial_minimum(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The lifted variables of an L1 ball, minimized out: inside, and no lower value anywhere."""
     r = rng.normal(size=int(rng.integers(2, 6)))
     rho = float(np.abs(r).sum() * (1 + np.exp(rng.uniform(-3, 1))))

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from aggbandit._arrays import FloatArray
-from aggbandit.checks.report import Answer, Fault, check
+from aggbandit.checks.report import Candidate, Fault, check
 
 
 @check(
     "a function of y (D,), target (D,) and epsilon (D,), all nonnegative, that returns z (D,): as far from y "
     "toward the target as ||z - y||_1 <= min(z.epsilon, y.epsilon) allows"
 )
-def distorted_play(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def distorted_play(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The farthest permitted move toward a target: on the segment, within the rule, not short of it."""
     y, target = rng.dirichlet(np.ones(int(rng.integers(3, 6))), size=2)
     if rng.random() < 0.25:  # near enough to be reached

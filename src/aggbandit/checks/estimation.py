@@ -9,7 +9,7 @@ from scipy.linalg import cholesky, solve_triangular
 
 from aggbandit._arrays import FloatArray
 from aggbandit.checks.instances import SmallBody, small_body
-from aggbandit.checks.report import Answer, Fault, check, close
+from aggbandit.checks.report import Candidate, Fault, check, close
 
 # --- one point ----------------------------------------------------------------------------------------------
 
@@ -18,7 +18,7 @@ from aggbandit.checks.report import Answer, Fault, check, close
     "a function of total, the observed loss l.y, H (D, D), center (D,), y (D,) and the dimension n of the "
     "slice that returns the estimate (D,) of l"
 )
-def one_point_estimate(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def one_point_estimate(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The one-point estimate: its mean over the ends of the half axes is l along the slice, exactly."""
     body = small_body(rng)
     loss = rng.random(body.x.size)
@@ -39,7 +39,7 @@ def _half_axes(body: SmallBody) -> FloatArray:
     return np.asarray((body.basis @ (vectors / np.sqrt(values))).T)
 
 
-def _estimate(answer: Answer, body: SmallBody, loss: FloatArray, v: FloatArray) -> FloatArray:
+def _estimate(answer: Candidate, body: SmallBody, loss: FloatArray, v: FloatArray) -> FloatArray:
     y = body.x + v
     return answer(float(loss @ y), body.hessian, body.x, y, body.dimension, shape=y.shape)
 
@@ -52,7 +52,7 @@ def _estimate(answer: Answer, body: SmallBody, loss: FloatArray, v: FloatArray) 
     "total (the observed loss) and epsilon (d,) that returns the optimistic estimates (N,) of all points; "
     "the points span R^d"
 )
-def optimistic_loss(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def optimistic_loss(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The optimistic estimates of Algorithm 1: unbiased undistorted, too small under the worst distortion."""
     d = int(rng.integers(2, 4))
     points = np.vstack([np.eye(d), rng.random((int(rng.integers(2, 4)), d))])

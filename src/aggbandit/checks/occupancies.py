@@ -8,7 +8,7 @@ import numpy as np
 
 from aggbandit._arrays import FloatArray
 from aggbandit.checks.instances import SmallWorld, small_world
-from aggbandit.checks.report import Answer, Fault, check, close, place_of
+from aggbandit.checks.report import Candidate, Fault, check, close, place_of
 from aggbandit.mdp import FiniteHorizonMDP
 
 NEGATIVE = -1e-12  # rounding may make a zero this much smaller
@@ -20,7 +20,7 @@ NEGATIVE = -1e-12  # rounding may make a zero this much smaller
     "a function of policy (H, S, A), transitions (H, S, A, S), loss (H, S, A, S) and initial_state that "
     "returns the expected total loss of an episode"
 )
-def expected_total(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def expected_total(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The expected total of a policy: H where all losses are one, a sum over trajectories elsewhere."""
     world = small_world(rng)
     ones = np.ones(world.loss.shape)
@@ -56,7 +56,7 @@ def _same(found: FloatArray, wanted: float) -> bool:
     "a function of transitions (H, S, A, S), loss (H, S, A, S) and initial_state that returns a policy "
     "(H, S, A) of least expected total loss"
 )
-def best_policy(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def best_policy(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """A policy, and no worse than another action anywhere it gets to; ties and unmet places are free."""
     world = small_world(rng, shortest=3)
     shape = world.policy.shape
@@ -107,7 +107,7 @@ def _distributions(rows: FloatArray, symbol: str, names: str) -> Iterator[Fault]
 @check(
     "a function of policy (H, S, A), transitions (H, S, A, S) and initial_state that returns x (H, S, A, S)"
 )
-def occupancy(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def occupancy(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The occupancy measure of a policy: mass, start, flow, policy, dynamics; together they leave one x."""
     world = small_world(rng)
     x = answer(world.policy, world.transitions, world.initial_state, shape=world.transitions.shape)
@@ -120,7 +120,7 @@ def occupancy(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
     "a function of y (H, S, A, S), transitions (H, S, A, S) and initial_state that returns z (H, S, A, S): "
     "what happens in expectation when the policy of y is played under these transitions"
 )
-def induced_occupancy(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def induced_occupancy(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """What the world makes of y: its policy, under the dynamics of the world instead of its own."""
     world = small_world(rng)
     believed = rng.dirichlet(np.full(world.loss.shape[3], 0.6), size=world.policy.shape)
@@ -135,7 +135,7 @@ def induced_occupancy(answer: Answer, rng: np.random.Generator) -> Iterator[Faul
 
 
 @check("a function of x (H, S, A, S) that returns the policy (H, S, A) that x plays")
-def policy_of_occupancy(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def policy_of_occupancy(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The policy of an occupancy measure: round trip, and a distribution even where nobody ever is."""
     world = small_world(rng)
     x = world.mdp.occupancy(world.policy)

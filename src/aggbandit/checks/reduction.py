@@ -9,7 +9,7 @@ import numpy as np
 from aggbandit import theory
 from aggbandit._arrays import FloatArray
 from aggbandit.checks.instances import small_world
-from aggbandit.checks.report import Answer, Fault, check, close, place_of
+from aggbandit.checks.report import Candidate, Fault, check, close, place_of
 from aggbandit.mdp import FiniteHorizonMDP
 
 # --- rates --------------------------------------------------------------------------------------------------
@@ -19,7 +19,7 @@ from aggbandit.mdp import FiniteHorizonMDP
     "a function of eta, the dimension n, y (D,), z_hat (D,) and epsilon (D,) that returns the next rate of "
     "Algorithm 2, line 9, without its clip"
 )
-def increasing_rate(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def increasing_rate(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The rate rises by as much as was announced for what was played."""
     n, size = int(rng.integers(2, 9)), int(rng.integers(2, 6))
     y, epsilon = rng.random(size), rng.uniform(0.01, 0.2, size=size)
@@ -47,7 +47,7 @@ def increasing_rate(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]
     "a function of counts (H, S, A, S), episodes K and delta that returns the L1 radii (H, S, A) around the "
     "empirical rows, w = sqrt(2 (S log 2 + log(HSAK/delta)) / N(h,s,a)); np.inf where nothing was counted"
 )
-def confidence_radius(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def confidence_radius(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """Radii by visits of the cell; where there is none, nothing is excluded."""
     horizon, n_states, n_actions = (
         int(size) for size in (rng.integers(2, 5), rng.integers(2, 5), rng.integers(2, 4))
@@ -85,7 +85,7 @@ def confidence_radius(answer: Answer, rng: np.random.Generator) -> Iterator[Faul
     "a function of visits (K, H, S, A), one where a cell was visited in an episode and zero elsewhere, that "
     "returns (K,) zeros and ones: one where an epoch of Algorithm 3 ends after the episode"
 )
-def epoch_ends(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def epoch_ends(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The epochs of a run: each ends at the first episode after which some cell has doubled."""
     visits = _random_visits(rng)
     found = answer(visits, shape=(len(visits),))
@@ -139,7 +139,7 @@ def _random_visits(rng: np.random.Generator) -> FloatArray:
     "a function of losses (K, H, S, A, S), policies (K, H, S, A), transitions (H, S, A, S) and initial_state "
     "that returns the regret of playing these policies"
 )
-def regret(answer: Answer, rng: np.random.Generator) -> Iterator[Fault]:
+def regret(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
     """The regret against the best fixed policy: blind to constants, zero for that policy itself."""
     world = small_world(rng)
     episodes = int(rng.integers(3, 7))

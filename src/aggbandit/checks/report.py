@@ -110,8 +110,8 @@ class Crashed(Broken):
 
 
 @dataclass(frozen=True)
-class Answer:
-    """A student's function: called with copies, its result read as numbers of one shape.
+class Candidate:
+    """A student's function under examination: called with copies, its result read as numbers of one shape.
 
     Attributes:
         function: what the student wrote, or what speaks to the process that runs it.
@@ -201,7 +201,7 @@ def _error_of(function: Callable[..., object], error: Exception) -> Fault:
     return Fault("your function raised an error", line, what)
 
 
-Examine = Callable[[Answer, np.random.Generator], Iterator[Fault]]
+Examine = Callable[[Candidate, np.random.Generator], Iterator[Fault]]
 
 
 @dataclass(frozen=True)
@@ -243,7 +243,7 @@ class Check:
         """
         check_function("function", function, "the function itself, not what it returns")
         check_positive_int("instances", instances)
-        answer = Answer(function)
+        answer = Candidate(function)
         for number, stream in enumerate(np.random.SeedSequence(seed).spawn(instances), start=1):
             try:
                 faults = tuple(self.examine(answer, np.random.default_rng(stream)))

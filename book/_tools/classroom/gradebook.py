@@ -1,0 +1,129 @@
+"""The marks in nbgrader's database, where a person adds theirs: `nbgrader formgrader` shows and changes it.
+
+What our checks found is the automatic score of a question; what a person enters is the manual score and wins.
+The database is copied to `backups/` before every run, and only this module speaks to it.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from nbgrader.api import Gradebook, MissingEntry
+
+from classroom.notebooks import Question
+from classroom.records import Record
+from classroom.roster import Student
+
+BACKUPS = 20  # how many copies are kept
+CONFIG = """c = get_config()  # noqa: F821
+c.CourseDirectory.course_id = {name!r}
+c.ClearSolutions.enforce_metadata = False
+"""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A question as the database has it.
+
+    Attributes:
+        points: earned, by hand where a person has marked it, or None while it waits for one.
+        comment: what a person wrote to the student.
+    """
+
+    points: float | None
+    comment: str
+
+
+def database(folder: Path) -> Path:
+    return folder / "gradebook.db"
+
+
+def back_up(folder: Path) -> None:
+    """Copy the database as it is, and forget the oldest copies."""
+    if not database(folder).exists():
+        return
+    copies = folder / "backups"
+    copies.mkdir(exist_ok=True)
+    kept = sorted(copies.glob("gradebook-*.db"))
+    number = int(kept[-1].stem.removeprefix("gradebook-")) + 1 if kept else 1
+    source, copy = sqlite3.connect(database(folder)), sqlite3.connect(copies / f"gradebook-{number:06d}.db")
+    try:
+        source.backup(copy)
+    finally:
+        source.close()
+        copy.close()
+    for old in kept[: max(0, len(kept) + 1 - BACKUPS)]:
+        old.unlink()
+
+
+def open_book(folder: Path, course: str) -> Gradebook:
+    """The database, to be used in a `with` block; nbgrader starts alembic for a new one, which lies beside Python."""
+    config = folder / "nbgrader_config.py"
+    if not config.exists():
+        config.write_text(CONFIG.format(name=course), encoding="utf-8")
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    return Gradebook(f"sqlite:///{database(folder).resolve()}", course_id=course)
+
+
+def enter_set(book: Gradebook, name: str, questions: Iterable[Question], due: str | None) -> None:
+    """Have a problem set and its questions in the database."""
+    book.update_or_create_assignment(name, duedate=utc(due))
+    book.update_or_create_notebook(name, name)
+    for question in questions:
+        kind = "code" if question.check else "markdown"
+        book.update_or_create_grade_cell(question.name, name, name, max_score=question.points, cell_type=kind)
+        book.update_or_create_solution_cell(question.name, name, name)
+
+
+def enter_student(book: Gradebook, student: Student) -> None:
+    book.update_or_create_student(
+        student.id, first_name=student.name, last_name="", email=student.email, lms_user_id=student.canvas_id
+    )
+
+
+def enter(book: Gradebook, record: Record) -> None:
+    """Have the marks of a submission in the database; what a person has entered stays."""
+    submission = book.update_or_create_submission(record.set, record.student)
+    submission.timestamp = utc(record.when)
+    for mark in record.marks:
+        grade = book.find_grade(mark.question, record.set, record.set, record.student)
+        grade.auto_score = mark.points
+        grade.needs_manual_grade = mark.points is None and grade.manual_score is None
+        comment = book.find_comment(mark.question, record.set, record.set, record.student)
+        comment.auto_comment = f"{mark.status}. {mark.note}".strip()
+    book.db.commit()
+
+
+def utc(moment: str | None) -> datetime | None:
+    """The moment as nbgrader keeps it: in UTC, without saying so."""
+    if moment is None:
+        return None
+    when = datetime.fromisoformat(moment)
+    return when.astimezone(UTC).replace(tzinfo=None) if when.tzinfo else when
+
+
+def entries(book: Gradebook, record: Record) -> dict[str, Entry]:
+    """For each question of a submission what counts: a person's mark before a check's."""
+    found = {}
+    for mark in record.marks:
+        grade = book.find_grade(mark.question, record.set, record.set, record.student)
+        comment = book.find_comment(mark.question, record.set, record.set, record.student)
+        points = mark.points if grade.manual_score is None else grade.manual_score + (grade.extra_credit or 0)
+        found[mark.question] = Entry(points, comment.manual_comment or "")
+    return found
+
+
+def forget(folder: Path, course: str, set_name: str, student: str) -> None:
+    """Take a submission out of the database and out of every copy of it."""
+    if database(folder).exists():
+        with open_book(folder, course) as book:
+            try:
+                book.remove_submission(set_name, student)
+            except MissingEntry:
+                return

@@ -1,0 +1,181 @@
+"""Mark what was handed in: `make grade COURSE=../my-course SUBMISSIONS=…`.
+
+Each submission is marked by itself, whatever it does; its record is written at once. A run that is
+interrupted goes on where it stopped, and a run repeated marks only what has changed: a submission, a set, or
+the checks. A student's latest submission counts. What a person has entered by hand stays, and is shown again
+for marking if the submission has changed since.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from classroom import exports, feedback, gradebook, notebooks, records, roster
+from classroom.course import Course
+from classroom.exports import Result
+from classroom.jail import HERE, PACKAGE, Limits, Process
+from classroom.marking import Mark, Status, mark_notebook
+from classroom.notebooks import Notebook, Question
+from classroom.records import Record
+from classroom.roster import Student, Submission
+
+
+@dataclass(frozen=True)
+class ProblemSet:
+    """A set as it is marked.
+
+    Attributes:
+        name: its name.
+        blank: what was released.
+        questions: what it asks.
+        seeds: for each question, where the instances that mark it come from.
+        digest: of everything the marks follow from, but the submission.
+    """
+
+    name: str
+    blank: Notebook
+    questions: list[Question]
+    seeds: dict[str, int]
+    digest: bytes
+
+    @property
+    def maximum(self) -> float:
+        return sum(question.points for question in self.questions)
+
+
+def problem_set(course: Course, name: str) -> ProblemSet:
+    """A set of a course."""
+    questions = notebooks.questions(notebooks.read(course.source(name)))
+    seeds = course.check_seeds(name, questions)
+    digest = hashlib.sha256(course.source(name).read_bytes() + repr(seeds).encode() + code()).digest()
+    return ProblemSet(name, notebooks.read(course.release(name)), questions, seeds, digest)
+
+
+def code() -> bytes:
+    """A digest of the package and of these tools: other checks give other marks."""
+    total = hashlib.sha256()
+    for folder in (PACKAGE, HERE):
+        for path in sorted(folder.rglob("*.py")):
+            total.update(path.read_bytes())
+    return total.digest()
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a course is marked: by which process, within which limits, and what is marked once more.
+
+    Attributes:
+        course: the course.
+        start: starts a worker.
+        limits: what a submission may use.
+        again: students whose submissions are marked even if nothing has changed; `all` for everybody's.
+    """
+
+    course: Course
+    start: Callable[[Limits], Process]
+    limits: Limits
+    again: frozenset[str] = frozenset()
+
+    def mark(self, handed_in: Submission, asked: ProblemSet) -> Record:
+        """The record of a submission: the one there is, or a new one."""
+        data = handed_in.path.read_bytes() if handed_in.path else handed_in.problem.encode()
+        when = handed_in.when.isoformat() if handed_in.when else None
+        digest = records.digest(asked.digest, data, str(when).encode())
+        if not self.again & {"all", handed_in.student}:
+            kept = records.kept(self.course.folder, asked.name, handed_in.student, digest)
+            if kept:
+                return kept
+        record = self.marked(handed_in, asked, digest, when)
+        records.save(self.course.folder, record)
+        return record
+
+    def marked(self, handed_in: Submission, asked: ProblemSet, digest: str, when: str | None) -> Record:
+        """Mark a submission."""
+        who = (handed_in.student, asked.name, digest)
+        if handed_in.path is None:
+            status: Status = "wrong name" if handed_in.problem == "wrong name" else "missing"
+            return Record(*who, status, handed_in.note, when, nothing(asked, status))
+        try:
+            notebook = notebooks.read(handed_in.path)
+        except notebooks.BadNotebook as error:
+            return Record(*who, "unreadable", str(error), when, nothing(asked, "unreadable"))
+        marks, runs = mark_notebook(
+            notebook, asked.blank, asked.questions, asked.seeds, self.start, self.limits
+        )
+        copy = self.course.folder / "autograded" / handed_in.student / asked.name / f"{asked.name}.ipynb"
+        feedback.write_copy(notebook, asked.blank, runs, copy)
+        cells = tuple((number + 1, run.outcome, run.text) for number, run in runs.items())
+        return Record(*who, "ok", "", when, marks, cells)
+
+
+def nothing(asked: ProblemSet, status: Status) -> tuple[Mark, ...]:
+    """No points for any question, for a reason that concerns them all."""
+    return tuple(Mark(question.name, 0.0, question.points, status) for question in asked.questions)
+
+
+def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Result]:
+    """Mark everything handed in, and write the database, the tables and the feedback.
+
+    Args:
+        run: how it is marked.
+        submissions: the folder of what was handed in.
+        say: told a line about each submission.
+    """
+    course = run.course
+    students = roster.read(course.folder / "roster.csv")
+    sets = {name: problem_set(course, name) for name in course.sets}
+    gradebook.back_up(course.folder)
+    marked = []
+    for handed_in in roster.submissions(submissions, students, course.sets):
+        marked.append(run.mark(handed_in, sets[handed_in.set]))
+        say(line(marked[-1]))
+    results = list(entered(course, sets, {one.id: one for one in students}, marked))
+    publish(course, results)
+    return results
+
+
+def line(record: Record) -> str:
+    """A submission in a line."""
+    if record.status != "ok":
+        return f"{record.student}  {record.set}  {record.status}"
+    marks = ", ".join(
+        f"{mark.question} {feedback.shown(mark.points)} ({mark.status})" for mark in record.marks
+    )
+    return f"{record.student}  {record.set}  {marks}"
+
+
+def entered(
+    course: Course, sets: dict[str, ProblemSet], students: dict[str, Student], marked: list[Record]
+) -> Iterator[Result]:
+    """Enter records into the database, and say what each student has with what a person has entered there."""
+    with gradebook.open_book(course.folder, course.name) as book:
+        for name in {record.set for record in marked}:
+            gradebook.enter_set(book, name, sets[name].questions, course.due[name])
+        for student in students.values():
+            gradebook.enter_student(book, student)
+        for record in marked:
+            gradebook.enter(book, record)
+            yield exports.result(
+                students[record.student],
+                record,
+                gradebook.entries(book, record),
+                sets[record.set].maximum,
+                course.due[record.set],
+                course.rules,
+            )
+
+
+def publish(course: Course, results: list[Result]) -> None:
+    """Write the tables and a feedback page a submission."""
+    tables = course.folder / "marks"
+    records.write_whole(tables / "marks.csv", exports.everything(results))
+    records.write_whole(tables / "canvas.csv", exports.canvas(results))
+    for name in {one.record.set for one in results}:
+        mine = [one for one in results if one.record.set == name]
+        records.write_whole(tables / f"moodle-{name}.csv", exports.moodle(mine))
+    for one in results:
+        place = course.folder / "feedback" / one.student.id / f"{one.record.set}.html"
+        records.write_whole(place, feedback.page(one))

@@ -1,0 +1,258 @@
+"""Mark one submission: its code runs in a jail, the checks run here and call it over a socket.
+
+What a submission does to its own process cannot matter: the checks, their instances and their numpy are in
+this process, and judge the numbers that come back. A cell or a call that hangs, dies or eats memory costs
+that cell or that question; the process is then started anew without it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from aggbandit import checks
+from classroom import frames
+from classroom.jail import Limits, Process
+from classroom.notebooks import Notebook, Question, answer_of, source
+
+Status = Literal[
+    "ok",
+    "wrong",
+    "not answered",
+    "crashed",
+    "timed out",
+    "out of memory",
+    "by hand",
+    "unreadable",
+    "wrong name",
+    "missing",
+]
+STATUS_OF: dict[str, Status] = {
+    "right": "ok",
+    "wrong": "wrong",
+    "not answered": "not answered",
+    "crashed": "crashed",
+}
+ENDINGS: dict[str, Status] = {"timed out": "timed out", "out of memory": "out of memory", "died": "crashed"}
+OUTCOMES = {"done", "error", "not answered", "no function", "nothing", "no numbers", *ENDINGS}
+RESTARTS = 20  # how often a submission may end its process; then what is left is not tried any more
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What one question earned.
+
+    Attributes:
+        question: its name.
+        points: earned; None until a person has marked it.
+        maximum: what it is worth.
+        status: how the answer ended.
+        note: what to tell the student.
+    """
+
+    question: str
+    points: float | None
+    maximum: float
+    status: Status
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What the jailed process said: an outcome and its text, an array or none, and pictures."""
+
+    outcome: str
+    text: str = ""
+    array: np.ndarray | None = None
+    pictures: tuple[bytes, ...] = ()
+
+
+class StudentError(Exception):
+    """What a student's function raised, or how it ended instead of returning."""
+
+
+class CannotCross(BaseException):
+    """A check passes what is no number; a fault of ours, hence nothing that a check would report as a
+    student's."""
+
+
+class Session:
+    """A submission at work: a process, started anew when the submission has ended it.
+
+    Args:
+        cells: the sources of its code cells.
+        start: starts a worker.
+        limits: what it may use.
+    """
+
+    def __init__(self, cells: list[str], start: Callable[[Limits], Process], limits: Limits) -> None:
+        self.cells, self.start, self.limits = cells, start, limits
+        self.runs: dict[int, Reply] = {}
+        self.deadly: set[int] = set()
+        self.process: Process | None = None
+        self.starts = 0
+        self.ending: Reply | None = None  # how the last call ended, where it neither returned nor raised
+
+    def ready(self) -> bool:
+        """Have a process in which all cells have run but those that end it; False where there can be none."""
+        while self.process is None and self.starts <= RESTARTS:
+            self.starts += 1
+            self.process = self.start(self.limits)
+            for number in range(len(self.cells)):
+                if number not in self.deadly:
+                    self.run(number)
+                if self.process is None:
+                    self.deadly.add(number)
+                    break
+        return self.process is not None
+
+    def run(self, number: int) -> None:
+        """Run one cell and keep what it printed and drew."""
+        said = self.ask({"cell": number + 1, "source": self.cells[number]})
+        drawn = self.ask({"figures": True}) if self.process else Reply("died")
+        self.runs[number] = Reply(said.outcome, said.text, None, drawn.pictures)
+
+    def ask(self, request: dict[str, object], arrays: Iterable[np.ndarray] = ()) -> Reply:
+        """Ask the process; where it does not answer properly it is ended."""
+        assert self.process is not None
+        try:
+            return understood(self.process.ask(request, list(arrays), self.limits.patience))
+        except frames.TooLate:
+            reply = Reply("timed out")
+        except frames.Closed:
+            reply = Reply("died", "your code ended the process it runs in")
+        except frames.Malformed as error:
+            reply = Reply("died", f"your code answered with {error}")
+        self.close()
+        return reply
+
+    def function(self, name: str) -> Callable[..., object]:
+        """A function of the submission, as a check calls it."""
+
+        def call(*arguments: object) -> object:
+            values = [sendable(value) for value in arguments]
+            if not self.ready():
+                self.ending = Reply("died", "your code ended its process too often")
+            else:
+                reply = self.ask({"call": name, "arguments": len(values)}, values)
+                if reply.outcome not in ENDINGS:
+                    return returned(reply)
+                self.ending = reply
+            raise StudentError(self.ending.outcome)
+
+        return call
+
+    def close(self) -> None:
+        """End the process."""
+        if self.process is not None:
+            self.process.close()
+            self.process = None
+
+
+def understood(answer: list[frames.Frame]) -> Reply:
+    """What came over the socket, believed no further than its form.
+
+    Raises:
+        Malformed: where it is no answer.
+    """
+    pictures, last = tuple(frame for frame in answer[:-1] if isinstance(frame, bytes)), answer[-1]
+    if isinstance(last, np.ndarray):
+        return Reply("array", "", last, pictures)
+    try:
+        report = json.loads(str(last))
+        outcome, text = report["outcome"], report["text"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise frames.Malformed("what is no report") from error
+    if outcome not in OUTCOMES or not isinstance(text, str):
+        raise frames.Malformed("what is no report")
+    return Reply(outcome, text, None, pictures)
+
+
+def returned(reply: Reply) -> object:
+    """What the function returned, or the error that it raised, under its own name."""
+    if reply.outcome == "array":
+        return reply.array
+    if reply.outcome == "nothing":
+        return None
+    if reply.outcome == "no numbers":
+        return named(reply.text, object)()
+    if reply.outcome == "error":
+        name, _, message = reply.text.partition(": ")
+        raise named(name, StudentError)(message)
+    raise NotImplementedError
+
+
+def named(name: str, base: type) -> type:
+    """A class of that name: a check tells a student the name of what came back."""
+    return type(name if name.isidentifier() else base.__name__, (base,), {})
+
+
+def sendable(value: object) -> np.ndarray:
+    """An argument as an array of numbers; raises CannotCross where it is none."""
+    array = np.asarray(value)
+    if array.dtype.kind not in frames.NUMBERS:
+        raise CannotCross(
+            f"a check passes a {type(value).__name__}; only numbers and arrays of numbers cross"
+        )
+    return array
+
+
+def mark_notebook(
+    notebook: Notebook,
+    blank: Notebook,
+    asked: Iterable[Question],
+    seeds: dict[str, int],
+    start: Callable[[Limits], Process],
+    limits: Limits,
+) -> tuple[tuple[Mark, ...], dict[int, Reply]]:
+    """The marks of a submission, and what each of its code cells did.
+
+    Args:
+        notebook: what was submitted.
+        blank: what was released.
+        asked: the questions.
+        seeds: for each checked question, where its instances come from.
+        start: starts a worker.
+        limits: what it may use.
+    """
+    cells = [source(cell) for cell in notebook["cells"] if cell.get("cell_type") == "code"]
+    session = Session(cells, start, limits)
+    try:
+        session.ready()
+        marks = tuple(
+            checked(session, question, seeds[question.name])
+            if question.check
+            else by_hand(notebook, blank, question)
+            for question in asked
+        )
+        return marks, dict(sorted(session.runs.items()))
+    finally:
+        session.close()
+
+
+def checked(session: Session, question: Question, seed: int) -> Mark:
+    """A question that a check marks: all its points, or none."""
+    assert question.check is not None
+    session.ending = None
+    report = checks.ALL[question.check](session.function(question.function), seed=seed)
+    if session.ending is not None:
+        status = ENDINGS[session.ending.outcome]
+        return Mark(question.name, 0.0, question.points, status, session.ending.text)
+    points = question.points if report.passed else 0.0
+    return Mark(question.name, points, question.points, STATUS_OF[report.verdict], str(report))
+
+
+def by_hand(notebook: Notebook, blank: Notebook, question: Question) -> Mark:
+    """A question that a person marks; nothing to do where the answer is as blank as it was."""
+    answer, before = answer_of(notebook, question.name), answer_of(blank, question.name)
+    if answer is None:
+        return Mark(
+            question.name, None, question.points, "by hand", "its cell is gone; look at the whole notebook"
+        )
+    if answer.split() == (before or "").split():
+        return Mark(question.name, 0.0, question.points, "not answered")
+    return Mark(question.name, None, question.points, "by hand")

@@ -1,0 +1,175 @@
+"""Who takes a course, and which of their files are submissions: nbgrader's folders, Canvas's and Moodle's.
+
+`roster.csv` in the course's folder has a line a student. `id` is needed; `name`, `email`, `canvas_id`,
+`moodle_id` and `extra_days` may be there. `canvas_id` is the number Canvas gives a student, `moodle_id` the
+one of Moodle's *Participant 1234*.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
+CANVAS = re.compile(r"[^_]+_(?:LATE_)?(?P<id>\d+)_\d+_(?P<name>.+)")
+MOODLE = re.compile(r".+_(?P<id>\d+)_assignsubmission_file.*")
+AGAIN = re.compile(r"-\d+(?=\.ipynb$)")  # what Canvas appends to a file handed in once more
+COLUMNS = ("id", "name", "email", "canvas_id", "moodle_id", "extra_days")
+
+
+class BadRoster(Exception):
+    """The list of students cannot be used."""
+
+
+@dataclass(frozen=True)
+class Student:
+    """A student.
+
+    Attributes:
+        id: the name of the student's folder.
+        name: as it is shown.
+        email: where Moodle asks for it.
+        canvas_id: the number that Canvas gives the student, or empty.
+        moodle_id: the number of Moodle's participant, or empty.
+        extra_days: days after the due date that are not late.
+    """
+
+    id: str
+    name: str = ""
+    email: str = ""
+    canvas_id: str = ""
+    moodle_id: str = ""
+    extra_days: int = 0
+
+
+@dataclass(frozen=True)
+class Submission:
+    """A file handed in, or one that should have been.
+
+    Attributes:
+        student: the id of who handed it in.
+        set: the name of the problem set.
+        path: the notebook; None where it is missing or misnamed.
+        when: when it was handed in, where that is known.
+        problem: `missing` or `wrong name`, or empty.
+        note: what to tell the student about the problem.
+    """
+
+    student: str
+    set: str
+    path: Path | None
+    when: datetime | None = None
+    problem: str = ""
+    note: str = ""
+
+
+def read(path: Path) -> list[Student]:
+    """The students of a course, in the order of their ids.
+
+    Raises:
+        BadRoster: where a column or an id is missing, malformed or doubled.
+    """
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            lines = list(csv.DictReader(file))
+    except FileNotFoundError as error:
+        raise BadRoster(
+            f"{path} is missing: a line a student, with the columns {', '.join(COLUMNS)}"
+        ) from error
+    students = [student(number, line) for number, line in enumerate(lines, start=2)]
+    for column in ("id", "canvas_id", "moodle_id"):
+        values = [getattr(one, column) for one in students if getattr(one, column)]
+        doubled = {value for value in values if values.count(value) > 1}
+        if doubled:
+            raise BadRoster(f"{path.name}: {column} {min(doubled)} stands twice; each is one student's")
+    return sorted(students, key=lambda one: one.id)
+
+
+def student(number: int, line: dict[str, str]) -> Student:
+    values = {name: (line.get(name) or "").strip() for name in COLUMNS}
+    if not ID.fullmatch(values["id"]):
+        raise BadRoster(
+            f"roster.csv, line {number}: id {values['id']!r}; it is made of letters, digits, . _ @ -"
+        )
+    days = values.pop("extra_days") or "0"
+    if not days.isdecimal():
+        raise BadRoster(f"roster.csv, line {number}: extra_days is {days!r}; it is a number of days")
+    return Student(**values, extra_days=int(days))
+
+
+def submissions(folder: Path, students: list[Student], sets: list[str]) -> Iterator[Submission]:
+    """One for each student and each set of which anybody has handed in something.
+
+    Args:
+        folder: what was handed in: `STUDENT/SET/SET.ipynb` or `STUDENT/SET.ipynb`, or what Canvas or Moodle
+        gives. students: the roster. sets: the names of the problem sets.
+    """
+    files = {one.id: list(files_of(folder, one)) for one in students}
+    for name in sets:
+        found = [submission(one, name, files[one.id], sets) for one in students]
+        if any(one.problem != "missing" for one in found):
+            yield from found
+
+
+def submission(one: Student, name: str, files: list[tuple[str, Path]], sets: list[str]) -> Submission:
+    """What a student has handed in for a set."""
+    right = [path for shown, path in files if shown == f"{name}.ipynb"]
+    if right:
+        latest = max(right, key=lambda path: (handed_in(path) or datetime.min.replace(tzinfo=UTC), path.name))
+        return Submission(one.id, name, latest, handed_in(latest))
+    strays = [shown for shown, path in files if is_stray(shown, path, name, sets)]
+    if strays:
+        note = f"{strays[0]} was handed in; the file must be named {name}.ipynb"
+        return Submission(one.id, name, None, None, "wrong name", note)
+    return Submission(one.id, name, None, None, "missing", "nothing was handed in")
+
+
+def is_stray(shown: str, path: Path, name: str, sets: list[str]) -> bool:
+    """Whether a file may have been meant for a set: it has the name of none, and lies in the folder of no
+    other."""
+    other_sets = set(sets) - {name}
+    return shown.removesuffix(".ipynb") not in sets and path.parent.name not in other_sets
+
+
+def files_of(folder: Path, one: Student) -> Iterator[tuple[str, Path]]:
+    """The files that a student has handed in: the name that the student gave each, and where it is."""
+    for path in sorted(folder.iterdir()):
+        moodle, canvas = MOODLE.fullmatch(path.name), CANVAS.fullmatch(path.name)
+        mine = path.name == one.id or (moodle and one.moodle_id and moodle["id"] == one.moodle_id)
+        if path.is_dir() and not path.is_symlink() and mine:
+            inside = (file for file in sorted(path.rglob("*")) if ".ipynb_checkpoints" not in file.parts)
+            yield from (
+                (file.name, file)
+                for file in inside
+                if file.name != "timestamp.txt" and is_plain(file, folder)
+            )
+        elif canvas and one.canvas_id == canvas["id"] and is_plain(path, folder):
+            yield AGAIN.sub("", canvas["name"]), path
+
+
+def is_plain(path: Path, folder: Path) -> bool:
+    """Whether this is a file of the folder itself, and no link to what lies elsewhere."""
+    return path.is_file() and path.resolve() == folder.resolve() / path.relative_to(folder)
+
+
+def handed_in(path: Path) -> datetime | None:
+    """When a file was handed in: nbgrader writes it beside the file."""
+    stamp = path.with_name("timestamp.txt")
+    try:
+        moment = datetime.fromisoformat(stamp.read_text().strip().removesuffix(" UTC"))
+    except (OSError, ValueError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def days_late(when: datetime | None, due: str | None, extra_days: int) -> int:
+    """How many days after its due date something was handed in, each day begun counted."""
+    if when is None or due is None:
+        return 0
+    moment = datetime.fromisoformat(due)
+    over = when - (moment if moment.tzinfo else moment.replace(tzinfo=UTC)) - timedelta(days=extra_days)
+    return max(0, -(-over // timedelta(days=1)))

@@ -1,0 +1,52 @@
+"""Mark what was handed in: `make grade COURSE=../my-course SUBMISSIONS=…` (see classroom/grading.py)."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+from classroom.notebooks import BadNotebook
+
+from classroom import course, grading, jail, roster
+
+REFUSAL = """grade: submissions are not run here, since nothing would hold them: {reason}.
+Marking wants Linux and bubblewrap: `apt-get install bubblewrap`, or `dnf install bubblewrap`. Elsewhere a
+container does, for instance, from the top of the repository:
+    docker run --rm -it --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add
+    SYS_ADMIN \\
+        -v "$PWD":/book -v COURSE:/course -v SUBMISSIONS:/submissions -w /book python:3.12 \\ sh -c 'apt-get
+        update && apt-get install -y bubblewrap && make grade COURSE=/course SUBMISSIONS=/submissions'
+`--unsafe` runs them all the same, with your rights: they can read and delete what you can."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("course", type=Path, help="the folder that `make course` has made")
+    parser.add_argument("submissions", type=Path, help="what was handed in")
+    parser.add_argument(
+        "--again", nargs="*", default=[], metavar="STUDENT", help="mark these again, or `all`"
+    )
+    parser.add_argument("--unsafe", action="store_true", help="run submissions with your own rights")
+    arguments = parser.parse_args()
+    limits = jail.Limits()
+    start = jail.unsafe if arguments.unsafe else jail.jailed
+    try:
+        start(limits).close()
+    except jail.NoJail as error:
+        print(REFUSAL.format(reason=error), file=sys.stderr)
+        return 1
+    try:
+        run = grading.Run(course.load(arguments.course), start, limits, frozenset(arguments.again))
+        results = grading.grade(run, arguments.submissions, lambda line: print(line, flush=True))
+    except (course.BadCourse, roster.BadRoster, BadNotebook, OSError) as error:
+        print(f"grade: {error}", file=sys.stderr)
+        return 1
+    waiting = sum(one.waiting for one in results)
+    tables = run.course.folder / "marks"
+    print(f"{len(results)} submissions; {waiting} answers wait for a person; tables in {tables}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

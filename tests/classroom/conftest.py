@@ -1,0 +1,6 @@
+"""The tools of a course, importable by their tests."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "book" / "_tools"))

@@ -13,7 +13,7 @@ READY  := .venv/ready
 BOOK   := $(BIN)/python book/_tools
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf serve lab execute test test-live quick bench soak lint lock clean
+.PHONY: help book pdf serve lab execute test test-live quick bench soak lint lock clean course grade
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -34,6 +34,14 @@ lab: $(READY)  ## open the chapters in JupyterLab
 
 execute: $(READY)  ## run every chapter again, in place (CHAPTER=book/name.ipynb: only that one)
 	@$(BOOK)/execute.py $(CHAPTER)
+
+course: $(READY)  ## make a teacher's course from the problem sets (INTO=../my-course, SEED=anything secret)
+	$(if $(INTO),,$(error Say where the course is made: make course INTO=../my-course))
+	@$(BOOK)/course.py "$(INTO)" $(if $(SEED),--seed "$(SEED)")
+
+grade: $(READY)  ## mark what was handed in (COURSE=../my-course SUBMISSIONS=../handed-in); wants Linux and bubblewrap
+	$(if $(and $(COURSE),$(SUBMISSIONS)),,$(error Say what is marked: make grade COURSE=../my-course SUBMISSIONS=../handed-in))
+	@$(BOOK)/grade.py "$(COURSE)" "$(SUBMISSIONS)" $(OPTIONS)
 
 test:  ## everything: lint, types, unit, property and paper tests, chapters, the site in a browser
 	@$(PYTHON) tests/browser.py

@@ -65,6 +65,7 @@ ALL = {
     **EXAMPLES,
     "classroom": (["classroom"], []),
     "project": (["project"], []),
+    "classroom": (["classroom"], ["-n", "2", "--dist", "loadfile"]),
     "chapters, run again": (["notebooks", CHAPTERS], NBVAL),
     "site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"]),
     "live, in a browser": (["live"], []),

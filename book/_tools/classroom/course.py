@@ -48,13 +48,12 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-from execute import BOOK
-
 from classroom import notebooks
 from classroom.jail import Limits, unsafe
 from classroom.marking import Reply, mark_notebook
 from classroom.notebooks import Notebook, Question
 
+BOOK = Path(__file__).resolve().parents[2]
 ASSIGNMENTS = BOOK / "assignments"
 DRAWS = 20  # how many numbers are tried until a set is well-posed
 OURS = Limits(seconds=300, patience=900)  # for our own notebooks

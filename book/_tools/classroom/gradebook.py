@@ -9,12 +9,14 @@ from __future__ import annotations
 import os
 import sqlite3
 import sys
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from nbgrader.api import Gradebook, MissingEntry
+from sqlalchemy.exc import SAWarning
 
 from classroom.notebooks import Question
 from classroom.records import Record
@@ -63,11 +65,13 @@ def back_up(folder: Path) -> None:
 
 
 def open_book(folder: Path, course: str) -> Gradebook:
-    """The database, to be used in a `with` block; nbgrader starts alembic for a new one, which lies beside Python."""
+    """The database, for a `with` block; nbgrader starts alembic for a new one, and finds it beside Python."""
     config = folder / "nbgrader_config.py"
     if not config.exists():
         config.write_text(CONFIG.format(name=course), encoding="utf-8")
-    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
+    beside = str(Path(sys.executable).parent)
+    if beside not in os.environ["PATH"].split(os.pathsep):
+        os.environ["PATH"] = os.pathsep.join([beside, os.environ["PATH"]])
     return Gradebook(f"sqlite:///{database(folder).resolve()}", course_id=course)
 
 
@@ -89,7 +93,9 @@ def enter_student(book: Gradebook, student: Student) -> None:
 
 def enter(book: Gradebook, record: Record) -> None:
     """Have the marks of a submission in the database; what a person has entered stays."""
-    submission = book.update_or_create_submission(record.set, record.student)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SAWarning)  # nbgrader makes a submission before it adds it
+        submission = book.update_or_create_submission(record.set, record.student)
     submission.timestamp = utc(record.when)
     for mark in record.marks:
         grade = book.find_grade(mark.question, record.set, record.set, record.student)

@@ -64,7 +64,7 @@ class Limits:
 
     seconds: float = 20.0
     patience: float = 60.0
-    memory: int = 4 * 2**30
+    memory: int = 2 * 2**30
     disk: int = 2**28
     file: int = 2**26
     nobody: int | None = 65534
@@ -179,7 +179,9 @@ class Process:
     def close(self) -> None:
         """End the process, whatever it does, and wait until it is gone."""
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        assert self.process.stderr is not None
+        self.process.stderr.close()
         self.channel.close()
 
     def __enter__(self) -> Process:

@@ -39,7 +39,7 @@ STATUS_OF: dict[str, Status] = {
 }
 ENDINGS: dict[str, Status] = {"timed out": "timed out", "out of memory": "out of memory", "died": "crashed"}
 OUTCOMES = {"done", "error", "not answered", "no function", "nothing", "no numbers", *ENDINGS}
-RESTARTS = 20  # how often a submission may end its process; then what is left is not tried any more
+RESTARTS = 10  # how often a submission may end its process; then what is left is not tried any more
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,7 @@ import zipfile
 from importlib.metadata import distribution
 from pathlib import Path
 
-from execute import BOOK
-
-from classroom.course import Course
+from classroom.course import BOOK, Course
 from classroom.jail import PACKAGE
 
 MACHINE = BOOK / "is-my-machine-ready.ipynb"

@@ -1,0 +1,233 @@
+"""A class in small, friendly, hostile and careless, marked together; runs that stop, and runs repeated."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import sample
+from classroom.exports import Result
+from classroom.grading import Run
+from classroom.jail import Limits, Process
+
+from classroom import course, gradebook, grading, notebooks, roster
+
+LIMITS = Limits(seconds=4, patience=30, memory=2**30)
+ROSTER = """\
+id,name,email,canvas_id,moodle_id,extra_days
+ada,Ada,ada@example.org,11,21,
+bob,=Bob,,12,22,
+cyd,Cyd,,13,23,2
+dan,Dan,,14,24,
+eve,<Eve>,,15,25,
+fay,Fay,,16,26,
+gus,Gus,,17,27,
+"""
+LOOP = "def occupancy(*arguments):\n    while True: pass"
+DESTROYS = "import shutil\nshutil.rmtree({folder!r}, ignore_errors=True)"
+CLASS = {
+    "ada": sample.handed_in(sample.SOLUTION, why="Mass."),
+    "bob": sample.handed_in("def occupancy(*arguments):\n    raise NotImplementedError"),
+    "cyd": sample.handed_in(sample.WRONG, why="<script>alert(1)</script>"),
+    "eve": sample.handed_in(LOOP),
+}
+STATUSES = {"ada": "ok", "bob": "not answered", "cyd": "wrong", "dan": "unreadable", "eve": "timed out"}
+STATUSES |= {"fay": "wrong name", "gus": "missing"}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> course.Course:
+    """A course as it is made."""
+    assignments = tmp_path_factory.mktemp("assignments")
+    notebooks.write(sample.problem_set(), assignments / "set-1.ipynb")
+    made = course.make(tmp_path_factory.mktemp("made") / "autumn", "a long and secret seed", assignments)
+    (made.folder / "roster.csv").write_text(ROSTER)
+    return made
+
+
+@pytest.fixture(scope="module")
+def handed_in(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the class hands in."""
+    folder = tmp_path_factory.mktemp("handed-in")
+    for student, notebook in CLASS.items():
+        notebooks.write(notebook, folder / student / "set-1" / "set-1.ipynb")
+    (folder / "dan" / "set-1").mkdir(parents=True)
+    (folder / "dan" / "set-1" / "set-1.ipynb").write_text('{"cells": [')
+    notebooks.write(CLASS["ada"], folder / "fay" / "set-1" / "final version (2).ipynb")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def graded(jailed, template: course.Course, handed_in: Path) -> tuple[course.Course, list[Result]]:
+    """The course with everything marked."""
+    return template, grading.grade(Run(template, jailed, LIMITS), handed_in, print)
+
+
+def copied(graded: tuple[course.Course, list[Result]], tmp_path: Path) -> course.Course:
+    shutil.copytree(graded[0].folder, tmp_path / "autumn")
+    return course.load(tmp_path / "autumn")
+
+
+def no_process(limits: Limits) -> Process:
+    raise AssertionError("nothing is to be marked")
+
+
+def statuses(results: list[Result]) -> dict[str, str]:
+    return {one.student.id: one.record.marks[0].status for one in results}
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in [*folder.glob("marks/*"), *folder.glob("feedback/*/*")]}
+
+
+def test_each_has_a_status_and_nobody_harms_another(graded: tuple[course.Course, list[Result]]) -> None:
+    assert statuses(graded[1]) == STATUSES
+    assert {one.student.id: one.total for one in graded[1] if one.total} == {"ada": 6}
+
+
+def test_repeated_it_marks_nothing_and_says_the_same(
+    graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
+) -> None:
+    copy = copied(graded, tmp_path)
+    grading.grade(Run(copy, no_process, LIMITS), handed_in, print)
+    assert tables(copy.folder) == tables(graded[0].folder)
+    assert [path.name for path in copy.folder.glob("backups/*")] == ["gradebook-000001.db"]
+
+
+def test_marked_again_it_says_the_same(
+    jailed, graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
+) -> None:
+    copy = copied(graded, tmp_path)
+    grading.grade(Run(copy, jailed, LIMITS, frozenset({"ada", "cyd"})), handed_in, print)
+    assert tables(copy.folder) == tables(graded[0].folder)
+    before, after = (json.loads((c.folder / "records/set-1/cyd.json").read_text()) for c in (graded[0], copy))
+    assert before == after
+
+
+def test_interrupted_it_goes_on(
+    jailed, graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
+) -> None:
+    copy = copied(graded, tmp_path)
+    shutil.rmtree(copy.folder / "records")
+    started: list[int] = []
+    with pytest.raises(KeyboardInterrupt):
+        grading.grade(Run(copy, interrupted(jailed, started), LIMITS), handed_in, print)
+    assert sorted(path.stem for path in copy.folder.glob("records/*/*")) == ["ada", "bob"]
+    assert statuses(grading.grade(Run(copy, jailed, LIMITS), handed_in, print)) == STATUSES
+    assert tables(copy.folder) == tables(graded[0].folder)
+
+
+def interrupted(start: Callable[[Limits], Process], started: list[int]) -> Callable[[Limits], Process]:
+    """A start that a person interrupts at the third submission."""
+
+    def begin(limits: Limits) -> Process:
+        started.append(1)
+        if len(started) == 3:
+            raise KeyboardInterrupt
+        return start(limits)
+
+    return begin
+
+
+def test_who_would_destroy_the_course_destroys_nothing(
+    jailed, graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
+) -> None:
+    copy = copied(graded, tmp_path)
+    shutil.copytree(handed_in, tmp_path / "handed-in")
+    hostile = sample.handed_in(sample.SOLUTION, before=(DESTROYS.format(folder=str(tmp_path)),))
+    notebooks.write(hostile, tmp_path / "handed-in" / "bob" / "set-1" / "set-1.ipynb")
+    results = grading.grade(Run(copy, jailed, LIMITS), tmp_path / "handed-in", print)
+    assert statuses(results) == STATUSES | {"bob": "ok"}
+
+
+def test_what_a_person_enters_counts_and_stays(
+    jailed, graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
+) -> None:
+    copy = copied(graded, tmp_path)
+    with gradebook.open_book(copy.folder, copy.name) as book:
+        book.find_grade("why", "set-1", "set-1", "ada").manual_score = 3.5
+        book.find_comment("why", "set-1", "set-1", "ada").manual_comment = "Almost <all>."
+        book.db.commit()
+    results = {one.student.id: one for one in grading.grade(Run(copy, no_process, LIMITS), handed_in, print)}
+    assert (results["ada"].total, results["ada"].waiting) == (9.5, 0)
+    assert "Almost &lt;all&gt;." in (copy.folder / "feedback/ada/set-1.html").read_text()
+
+    shutil.copytree(handed_in, tmp_path / "handed-in")
+    notebooks.write(sample.handed_in(sample.WRONG, why="Each."), tmp_path / "handed-in/ada/set-1/set-1.ipynb")
+    results = {
+        one.student.id: one for one in grading.grade(Run(copy, jailed, LIMITS), tmp_path / "handed-in", print)
+    }
+    assert results["ada"].total == 3.5
+    with gradebook.open_book(copy.folder, copy.name) as book:
+        assert book.find_grade("why", "set-1", "set-1", "ada").needs_manual_grade
+
+
+def test_the_tables(graded: tuple[course.Course, list[Result]]) -> None:
+    folder = graded[0].folder / "marks"
+    rows = list(csv.reader((folder / "canvas.csv").open()))
+    assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "set-1"]
+    assert rows[1][-1] == "10"
+    assert rows[2] == ["Ada", "11", "", "ada", "", "6.00"]
+    assert rows[3][0] == "'=Bob"
+    moodle = list(csv.DictReader((folder / "moodle-set-1.csv").open()))
+    assert (moodle[0]["Identifier"], moodle[0]["Grade"]) == ("Participant 21", "6.00")
+    everything = list(csv.DictReader((folder / "marks.csv").open()))
+    assert [row["status"] for row in everything if row["question"] == "occupancy"] == list(STATUSES.values())
+
+
+def test_nothing_a_student_wrote_runs_where_it_is_read(graded: tuple[course.Course, list[Result]]) -> None:
+    folder = graded[0].folder
+    for path in [*folder.glob("feedback/*/*.html"), folder / "autograded/cyd/set-1/set-1.ipynb"]:
+        assert "<script" not in path.read_text()
+        assert "<Eve>" not in path.read_text()
+    page = (folder / "feedback/fay/set-1.html").read_text()
+    assert "the file must be named set-1.ipynb" in page
+
+
+def test_lateness_costs_what_the_rules_say(
+    graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
+) -> None:
+    for when, days in (
+        ("2027-01-31 22:59:00 UTC", 0),
+        ("2027-01-31 23:01:00", 1),
+        ("2027-02-02 23:01:00", 3),
+    ):
+        stamp = tmp_path / "timestamp.txt"
+        stamp.write_text(when)
+        moment = roster.handed_in(tmp_path / "set-1.ipynb")
+        assert roster.days_late(moment, "2027-02-01T00:00:00+01:00", 0) == days
+        assert roster.days_late(moment, "2027-02-01T00:00:00+01:00", 2) == max(0, days - 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("name\nAda\n", "line 2: id ''"),
+        ("id\n../ada\n", "line 2: id '../ada'"),
+        ("id\nada\nada\n", "id ada stands twice"),
+        ("id,extra_days\nada,some\n", "extra_days is 'some'"),
+    ],
+)
+def test_a_roster_that_cannot_be_used_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "roster.csv").write_text(text)
+    with pytest.raises(roster.BadRoster, match=message.replace(".", r"\.")):
+        roster.read(tmp_path / "roster.csv")
+
+
+def test_what_canvas_and_moodle_give_is_found(tmp_path: Path) -> None:
+    students = [roster.Student("ada", canvas_id="11", moodle_id="21"), roster.Student("bob", canvas_id="12")]
+    (tmp_path / "lovelaceada_LATE_11_999_set-1-2.ipynb").write_text("{}")
+    (tmp_path / "Ada Lovelace_21_assignsubmission_file").mkdir()
+    (tmp_path / "Ada Lovelace_21_assignsubmission_file" / "set-2.ipynb").write_text("{}")
+    (tmp_path / "bob").symlink_to(tmp_path / "Ada Lovelace_21_assignsubmission_file")
+    found = {
+        (one.student, one.set): one
+        for one in roster.submissions(tmp_path, students, ["set-1", "set-2", "set-3"])
+    }
+    assert found["ada", "set-1"].path and found["ada", "set-2"].path
+    assert found["bob", "set-2"].problem == "missing"
+    assert ("ada", "set-3") not in found

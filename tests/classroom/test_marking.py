@@ -1,0 +1,150 @@
+"""Marks of what students hand in, friendly or not: each gets its own status, and nothing else changes."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+import sample
+from classroom.jail import Limits
+from classroom.marking import CannotCross, Mark, Session, mark_notebook, sendable
+
+from classroom import notebooks
+
+LIMITS = Limits(seconds=4, patience=30, memory=2**30)
+SOURCE = sample.problem_set()
+QUESTIONS = notebooks.questions(SOURCE)
+BLANK = notebooks.released(SOURCE)
+FRAME = "letter + len(body).to_bytes(8, 'big') + body"
+FORGED = f"""\
+import io, os
+file = io.BytesIO()
+np.save(file, np.ones((3, 2, 2, 2)))
+letter, body = b'A', file.getvalue()
+for number in range(3, 64):
+    try:
+        os.write(number, {FRAME})
+    except OSError:
+        pass
+"""
+PATCHES = """\
+import builtins, math
+from aggbandit import checks
+from aggbandit.checks import occupancies, report
+builtins.abs = lambda x: 0
+builtins.sum = lambda *x: 1.0
+np.abs = np.allclose = lambda *x, **y: True
+report.close = occupancies.close = lambda *x, **y: iter(())
+report.Check.__call__ = lambda *x, **y: report.Report('occupancy', 'right', (), 8, '')
+report.Report.passed = True
+"""
+
+
+def marked(jailed, notebook: notebooks.Notebook, seed: int = 1, limits: Limits = LIMITS) -> Mark:
+    """The mark of the function."""
+    seeds = {question.name: seed for question in QUESTIONS}
+    return mark_notebook(notebook, BLANK, QUESTIONS, seeds, jailed, limits)[0][0]
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_the_solution_earns_all_and_the_blank_nothing(jailed, seed: int) -> None:
+    right = marked(jailed, notebooks.solved(SOURCE), seed)
+    assert (right.points, right.status) == (6, "ok")
+    blank = marked(jailed, BLANK, seed)
+    assert (blank.points, blank.status) == (0, "not answered")
+
+
+def body(text: str) -> str:
+    return "def occupancy(policy, transitions, initial_state):\n    " + text.replace("\n", "\n    ")
+
+
+@pytest.mark.parametrize(
+    ("function", "status", "note"),
+    [
+        (sample.WRONG, "wrong", "x(h,s,a,s') = x(h,s,a) P(s'|s,a,h)"),
+        (sample.SOLUTION.replace("range(horizon)", "range(horizon - 1)"), "wrong", "sum to one. At h = "),
+        (body("return transitions[0]"), "wrong", "the result has shape"),
+        (body("return np.full(transitions.shape, np.nan)"), "wrong", "every entry is a finite number"),
+        (body("return {'a': 1}"), "wrong", "It is a dict"),
+        (body("return np.full(transitions.shape, {}, dtype=object)"), "wrong", "It is a ndarray"),
+        (body("return None"), "not answered", ""),
+        ("ocupancy = 3", "not answered", ""),
+        (body("return 1 / 0"), "crashed", "ZeroDivisionError: division by zero (cell 2, line 2)"),
+        (body("raise SystemExit(0)"), "crashed", "SystemExit"),
+        (body("return occupancy(policy, transitions, initial_state)"), "crashed", "RecursionError"),
+        (body("while True: pass"), "timed out", ""),
+        (body("return np.ones(2**40)"), "out of memory", ""),
+        (body("much = []\nwhile True: much.append(bytearray(2**25))"), "out of memory", ""),
+        (body("import os\nos._exit(0)"), "crashed", "ended the process"),
+        (body("import ctypes\nctypes.string_at(0)"), "crashed", "ended the process"),
+    ],
+)
+def test_a_wrong_function_has_its_status(jailed, function: str, status: str, note: str) -> None:
+    mark = marked(jailed, sample.handed_in(function))
+    assert (mark.points, mark.status) == (0, status)
+    assert note in mark.note
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "raise ValueError",
+        "this is no Python",
+        "%matplotlib inline\n!rm -rf /",
+        "%%bash\nrm -rf /",
+        "import sys\nsys.exit()",
+        "import os\nos._exit(0)",
+        "while True: pass",
+        "np.ones(2**40)",
+        "import os, signal\nos.kill(os.getpid(), signal.SIGKILL)",
+        "print('x' * 10**6)",
+        "import shutil\nshutil.rmtree(np.__path__[0])",
+        "import os\nos.fork()",
+    ],
+)
+def test_a_bad_cell_costs_itself_alone(jailed, cell: str) -> None:
+    mark = marked(jailed, sample.handed_in(sample.SOLUTION, cell, before=(cell,)))
+    assert (mark.points, mark.status) == (6, "ok")
+
+
+def test_nothing_patched_in_there_matters_here(jailed) -> None:
+    wrong = sample.handed_in(sample.WRONG, PATCHES, before=(PATCHES,))
+    assert marked(jailed, wrong).status == "wrong"
+
+
+@pytest.mark.parametrize("cell", [FORGED, FORGED.replace("b'A'", "b'T'"), FORGED.replace("b'A'", "b'?'")])
+def test_what_is_forged_earns_nothing(jailed, cell: str) -> None:
+    in_a_cell = marked(jailed, sample.handed_in(sample.WRONG, cell))
+    in_a_call = marked(jailed, sample.handed_in(body(cell + "return transitions")))
+    assert in_a_cell.points == in_a_call.points == 0
+
+
+def test_a_submission_that_always_ends_its_process_ends(jailed) -> None:
+    cells = ["import os\nos._exit(0)"] * 40
+    session = Session(cells, jailed, LIMITS)
+    assert not session.ready()
+    assert session.starts == 11
+
+
+def test_what_it_printed_and_drew_is_kept(jailed) -> None:
+    drawing = "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nprint('here')\n'last'"
+    session = Session([drawing], jailed, dataclasses.replace(LIMITS, seconds=60, patience=120, memory=2**31))
+    assert session.ready()
+    session.close()
+    assert session.runs[0].text == "here\n'last'\n"
+    assert [picture[:4] for picture in session.runs[0].pictures] == [b"\x89PNG"]
+
+
+def test_text_waits_for_a_person_unless_it_is_blank(jailed) -> None:
+    seeds = {question.name: 1 for question in QUESTIONS}
+    for why, status, points in (("*Your answer:* ", "not answered", 0), ("Mass.", "by hand", None)):
+        notebook = sample.handed_in(sample.SOLUTION, why=why)
+        mark = mark_notebook(notebook, BLANK, QUESTIONS, seeds, jailed, LIMITS)[0][1]
+        assert (mark.status, mark.points) == (status, points)
+
+
+def test_a_check_that_passes_what_cannot_cross_is_our_fault() -> None:
+    assert np.array_equal(sendable([1, 2]), [1, 2])
+    with pytest.raises(CannotCross, match="a check passes a dict"):
+        sendable({})

@@ -166,16 +166,21 @@ def test_what_a_person_enters_counts_and_stays(
         assert book.find_grade("why", "set-1", "set-1", "ada").needs_manual_grade
 
 
+def lines_of(path: Path) -> list[dict[str, str]]:
+    with path.open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
 def test_the_tables(graded: tuple[course.Course, list[Result]]) -> None:
     folder = graded[0].folder / "marks"
-    rows = list(csv.reader((folder / "canvas.csv").open()))
+    rows = list(csv.reader((folder / "canvas.csv").read_text().splitlines()))
     assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "set-1"]
     assert rows[1][-1] == "10"
     assert rows[2] == ["Ada", "11", "", "ada", "", "6.00"]
     assert rows[3][0] == "'=Bob"
-    moodle = list(csv.DictReader((folder / "moodle-set-1.csv").open()))
+    moodle = lines_of(folder / "moodle-set-1.csv")
     assert (moodle[0]["Identifier"], moodle[0]["Grade"]) == ("Participant 21", "6.00")
-    everything = list(csv.DictReader((folder / "marks.csv").open()))
+    everything = lines_of(folder / "marks.csv")
     assert [row["status"] for row in everything if row["question"] == "occupancy"] == list(STATUSES.values())
 
 
@@ -228,6 +233,7 @@ def test_what_canvas_and_moodle_give_is_found(tmp_path: Path) -> None:
         (one.student, one.set): one
         for one in roster.submissions(tmp_path, students, ["set-1", "set-2", "set-3"])
     }
-    assert found["ada", "set-1"].path and found["ada", "set-2"].path
+    assert found["ada", "set-1"].path
+    assert found["ada", "set-2"].path
     assert found["bob", "set-2"].problem == "missing"
     assert ("ada", "set-3") not in found

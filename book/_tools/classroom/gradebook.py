@@ -91,8 +91,12 @@ def enter_student(book: Gradebook, student: Student) -> None:
     )
 
 
-def enter(book: Gradebook, record: Record) -> None:
-    """Have the marks of a submission in the database; what a person has entered stays."""
+def enter(book: Gradebook, record: Record, replaces: bool) -> None:
+    """Have the marks of a submission in the database.
+
+    What a person has entered stays; where the submission replaces the one it was entered for, the answer
+    waits for that person once more.
+    """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SAWarning)  # nbgrader makes a submission before it adds it
         submission = book.update_or_create_submission(record.set, record.student)
@@ -100,7 +104,8 @@ def enter(book: Gradebook, record: Record) -> None:
     for mark in record.marks:
         grade = book.find_grade(mark.question, record.set, record.set, record.student)
         grade.auto_score = mark.points
-        grade.needs_manual_grade = mark.points is None and grade.manual_score is None
+        if mark.points is not None or replaces or grade.manual_score is None:
+            grade.needs_manual_grade = mark.points is None
         comment = book.find_comment(mark.question, record.set, record.set, record.student)
         comment.auto_comment = f"{mark.status}. {mark.note}".strip()
     book.db.commit()

@@ -9,7 +9,7 @@ for marking if the submission has changed since.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from classroom.jail import HERE, PACKAGE, Limits, Process
 from classroom.marking import Mark, Status, mark_notebook
 from classroom.notebooks import Notebook, Question
 from classroom.records import Record
-from classroom.roster import Student, Submission
+from classroom.roster import Submission
 
 
 @dataclass(frozen=True)
@@ -79,22 +79,22 @@ class Run:
     limits: Limits
     again: frozenset[str] = frozenset()
 
-    def mark(self, handed_in: Submission, asked: ProblemSet) -> Record:
-        """The record of a submission: the one there is, or a new one."""
+    def mark(self, handed_in: Submission, asked: ProblemSet) -> tuple[Record, bool]:
+        """The record of a submission, the one there is or a new one; whether it replaces another submission."""
         data = handed_in.path.read_bytes() if handed_in.path else handed_in.problem.encode()
         when = handed_in.when.isoformat() if handed_in.when else None
-        digest = records.digest(asked.digest, data, str(when).encode())
-        if not self.again & {"all", handed_in.student}:
-            kept = records.kept(self.course.folder, asked.name, handed_in.student, digest)
-            if kept:
-                return kept
-        record = self.marked(handed_in, asked, digest, when)
+        file, digest = records.digest(data), records.digest(asked.digest, data, str(when).encode())
+        before = records.earlier(self.course.folder, asked.name, handed_in.student)
+        if before and before.digest == digest and not self.again & {"all", handed_in.student}:
+            return before, False
+        record = self.marked(handed_in, asked, (handed_in.student, asked.name, digest, file), when)
         records.save(self.course.folder, record)
-        return record
+        return record, before is not None and before.file != file
 
-    def marked(self, handed_in: Submission, asked: ProblemSet, digest: str, when: str | None) -> Record:
+    def marked(
+        self, handed_in: Submission, asked: ProblemSet, who: tuple[str, str, str, str], when: str | None
+    ) -> Record:
         """Mark a submission."""
-        who = (handed_in.student, asked.name, digest)
         if handed_in.path is None:
             status: Status = "wrong name" if handed_in.problem == "wrong name" else "missing"
             return Record(*who, status, handed_in.note, when, nothing(asked, status))
@@ -125,14 +125,23 @@ def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Resul
         say: told a line about each submission.
     """
     course = run.course
-    students = roster.read(course.folder / "roster.csv")
+    students = {one.id: one for one in roster.read(course.folder / "roster.csv")}
     sets = {name: problem_set(course, name) for name in course.sets}
     gradebook.back_up(course.folder)
-    marked = []
-    for handed_in in roster.submissions(submissions, students, course.sets):
-        marked.append(run.mark(handed_in, sets[handed_in.set]))
-        say(line(marked[-1]))
-    results = list(entered(course, sets, {one.id: one for one in students}, marked))
+    results = []
+    with gradebook.open_book(course.folder, course.name) as book:
+        for student in students.values():
+            gradebook.enter_student(book, student)
+        for name, one in sets.items():
+            gradebook.enter_set(book, name, one.questions, course.due[name])
+        for handed_in in roster.submissions(submissions, list(students.values()), course.sets):
+            asked = sets[handed_in.set]
+            record, replaces = run.mark(handed_in, asked)
+            gradebook.enter(book, record, replaces)
+            say(line(record))
+            entries = gradebook.entries(book, record)
+            student, due = students[record.student], course.due[record.set]
+            results.append(exports.result(student, record, entries, asked.maximum, due, course.rules))
     publish(course, results)
     return results
 
@@ -145,27 +154,6 @@ def line(record: Record) -> str:
         f"{mark.question} {feedback.shown(mark.points)} ({mark.status})" for mark in record.marks
     )
     return f"{record.student}  {record.set}  {marks}"
-
-
-def entered(
-    course: Course, sets: dict[str, ProblemSet], students: dict[str, Student], marked: list[Record]
-) -> Iterator[Result]:
-    """Enter records into the database, and say what each student has with what a person has entered there."""
-    with gradebook.open_book(course.folder, course.name) as book:
-        for name in {record.set for record in marked}:
-            gradebook.enter_set(book, name, sets[name].questions, course.due[name])
-        for student in students.values():
-            gradebook.enter_student(book, student)
-        for record in marked:
-            gradebook.enter(book, record)
-            yield exports.result(
-                students[record.student],
-                record,
-                gradebook.entries(book, record),
-                sets[record.set].maximum,
-                course.due[record.set],
-                course.rules,
-            )
 
 
 def publish(course: Course, results: list[Result]) -> None:

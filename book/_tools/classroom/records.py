@@ -24,7 +24,8 @@ class Record:
     Attributes:
         student: the student's id.
         set: the problem set.
-        digest: of the submission, the set and the checks.
+        digest: of everything the marks follow from: the submission, the set, the checks.
+        file: the digest of the submission alone.
         status: `ok`, or why nothing could be marked.
         note: what to tell the student about that.
         when: when it was handed in, as ISO 8601, or None where that is not known.
@@ -35,6 +36,7 @@ class Record:
     student: str
     set: str
     digest: str
+    file: str
     status: Status
     note: str
     when: str | None
@@ -77,13 +79,10 @@ def load(path: Path) -> Record:
     return Record(**entries)
 
 
-def kept(folder: Path, set_name: str, student: str, wanted: str) -> Record | None:
-    """The record of a submission that has been marked as it is."""
+def earlier(folder: Path, set_name: str, student: str) -> Record | None:
+    """The record of what a student had handed in when it was last marked."""
     path = path_of(folder, set_name, student)
-    if not path.exists():
-        return None
-    record = load(path)
-    return record if record.digest == wanted else None
+    return load(path) if path.exists() else None
 
 
 def every(folder: Path) -> Iterator[Record]:

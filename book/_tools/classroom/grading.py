@@ -80,7 +80,7 @@ class Run:
     again: frozenset[str] = frozenset()
 
     def mark(self, handed_in: Submission, asked: ProblemSet) -> tuple[Record, bool]:
-        """The record of a submission, the one there is or a new one; whether it replaces another submission."""
+        """The record of a submission, the one there is or a new one; and whether it replaces another."""
         data = handed_in.path.read_bytes() if handed_in.path else handed_in.problem.encode()
         when = handed_in.when.isoformat() if handed_in.when else None
         file, digest = records.digest(data), records.digest(asked.digest, data, str(when).encode())

@@ -63,7 +63,6 @@ QUICK = {
 ALL = {
     "units, properties, paper": (["unit", "property", "paper"], [*PARALLEL, *COVERAGE]),
     **EXAMPLES,
-    "classroom": (["classroom"], []),
     "project": (["project"], []),
     "classroom": (["classroom"], ["-n", "2", "--dist", "loadfile"]),
     "chapters, run again": (["notebooks", CHAPTERS], NBVAL),

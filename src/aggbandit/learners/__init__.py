@@ -24,6 +24,7 @@ from aggbandit.learners.policy_optimization import (
     u_estimate,
     u_function,
 )
+from aggbandit.learners.thompson import OptimisticValueIteration, ThompsonSampling
 from aggbandit.learners.uob_reps import UCOREPS, UOBREPS
 from aggbandit.learners.visits import (
     EmpiricalDynamics,
@@ -47,10 +48,12 @@ __all__ = [
     "OMDState",
     "OccupancyBandit",
     "OptimalDesign",
+    "OptimisticValueIteration",
     "PlausibleDynamics",
     "PolicyOptimization",
     "Regularizer",
     "SemiBanditOREPS",
+    "ThompsonSampling",
     "Visits",
     "dilated_bonus",
     "exp2_on_occupancies",

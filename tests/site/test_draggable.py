@@ -163,10 +163,18 @@ def lifted() -> figures.Draggable:
     return figures.draggable("lifted", **ch11.lifted(r=0.5, t=0.54), caption="Drag the point.")
 
 
+SPOT = np.array([2.5, 0.12])
+
+
+def long_step() -> figures.Draggable:
+    return figures.draggable("long_step", **ch05.long_step(FIELD, SPOT, angle=90, z=0.9), caption="Drag.")
+
+
 EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "dials": dials,
     "direction": direction,
     "lifted": lifted,
+    "long_step": long_step,
     "prices": prices,
     "ruler": ruler,
     "thales": thales,
@@ -524,6 +532,57 @@ def test_both_paths_are_those_of_mirror_descent(draw: Callable[..., Shown], rate
     np.testing.assert_allclose(slopes - slopes[:, :1], 0, rtol=0, atol=1e-9)
     paid = [(path[:-1] * LOSSES).sum() for path in (behind, steep)]
     np.testing.assert_allclose(seen["paid"], paid, rtol=0, atol=1e-9)
+
+
+def test_a_long_step_is_the_packages_and_so_is_its_fee(draw: Callable[..., Shown]) -> None:
+    rng = np.random.default_rng(0)
+    shown, barrier = draw("long_step"), ab.LogBarrier(FIELD)
+    states = [
+        {"angle": a, "z": z} for a, z in zip(rng.uniform(0, 360, 60), rng.uniform(0.05, 2, 60), strict=True)
+    ]
+    straight = np.array(shown.maths("m.straight(data, point)", states))
+    landed = shown.maths("m.mirrored(data, point)", states)
+    fees = shown.maths("m.fee(data, m.mirrored(data, point))", states)
+    families = shown.maths("m.family(data, point.angle)", states[:5])
+    ellipse = barrier.dikin(SPOT)
+    for state, step, end, fee in zip(states, straight, landed, fees, strict=True):
+        assert ellipse.norm(step) == pytest.approx(state["z"], abs=1e-9)
+        loss = -barrier.hessian(SPOT) @ step
+        assert ellipse.dual_norm(loss) == pytest.approx(state["z"], abs=1e-9)
+        np.testing.assert_allclose(ellipse.newton_step(loss), step, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(barrier.mirror_step(SPOT, loss).x, end, rtol=0, atol=1e-7)
+        exact = barrier.minimize(loss - barrier.gradient(SPOT), SPOT, tolerance=1e-12).x
+        np.testing.assert_allclose(end, exact, rtol=0, atol=1e-9)
+        assert fee == pytest.approx(barrier.bregman(SPOT, exact), abs=1e-9)
+        if state["z"] < 1:
+            star = ab.theory.rho_conjugate(state["z"])
+            assert shown.maths("m.rhoStar(point)", [state["z"]]) == pytest.approx([star], abs=1e-12)
+            assert fee <= star
+    for state, family in zip(states, families, strict=False):
+        for one in family[::10]:  # on the way they are computed from one to the next
+            here = [{"angle": state["angle"], "z": one["z"]}]
+            np.testing.assert_allclose(
+                shown.maths("m.mirrored(data, point)", here), [one["landed"]], rtol=0, atol=1e-9
+            )
+        assert family[-1]["z"] == 2
+
+
+def test_the_end_of_a_step_that_is_dragged_is_where_it_was_dragged(draw: Callable[..., Shown]) -> None:
+    shown = draw("long_step")
+    places = np.random.default_rng(0).uniform(-1.4, 1.4, size=(60, 2))
+    for place, found in zip(places, shown.maths("m.locate(point, [0, 1])", places.tolist()), strict=True):
+        angle = np.deg2rad(found["angle"])
+        np.testing.assert_allclose(found["z"] * np.array([np.cos(angle), np.sin(angle)]), place, atol=1e-9)
+    (middle, far) = shown.maths("m.locate(point, [0, -1])", [[0, 0], [3, 0]])
+    assert (middle["angle"], middle["z"], far["z"]) == (270, 0.05, 2)
+
+    pull(shown.page, shown.handle, 0, 200)  # down, through the fence
+    assert "the longest shown" in (shown.words() or "")
+    assert "leaves the field" in (shown.words() or "")
+    shown.handle.focus()
+    for _ in range(45):  # and up again, through the middle
+        shown.page.keyboard.press("ArrowUp")
+    assert "direction 90°" in (shown.words() or "")
 
 
 def triangle(rng: np.random.Generator, rho: float) -> Iterator[list[float]]:

@@ -109,3 +109,22 @@ def test_the_rate_that_is_best_for_the_bound_makes_its_two_terms_equal():
     start, movement = theta * np.log(T) / eta, eta * H**2 * T / 4
     assert start == pytest.approx(movement)
     assert start + movement == pytest.approx(H * np.sqrt(theta * T * np.log(T)))
+
+
+def test_near_a_fence_the_square_is_wrong_from_seven_tenths_on_and_only_away_from_it():
+    field = ab.LogBarrier(ab.Polytope([[-1, 0], [0, -1], [1, 3], [-1, 2]], [0, 0, 6, 2]))
+    x = np.array([2.5, 0.12])
+    hessian = field.hessian(x)
+    back = np.linalg.inv(np.linalg.cholesky(hessian).T)
+
+    def is_wrong(angle, z):
+        step = back @ (z * np.array([np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))]))
+        return field.bregman(x, field.mirror_step(x, -hessian @ step).x) > z**2
+
+    assert not is_wrong(90, 0.71)
+    assert is_wrong(90, 0.73)
+    lengths = np.linspace(0.1, 2, 20)
+    wrong = [angle for angle in range(0, 360, 2) if any(is_wrong(angle, z) for z in lengths)]
+    assert 90 - 50 < min(wrong) < 90 - 46
+    assert 90 + 46 < max(wrong) <= 90 + 50
+    assert wrong == list(range(min(wrong), max(wrong) + 1, 2))

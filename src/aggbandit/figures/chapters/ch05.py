@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from matplotlib.figure import Figure
+from scipy.spatial import ConvexHull
 
 from aggbandit._arrays import FloatArray
 from aggbandit.figures import shapes
@@ -24,8 +25,9 @@ from aggbandit.figures.style import (
 )
 from aggbandit.geometry import LogBarrier, Polytope
 from aggbandit.learners.mirror_descent import MirrorDescentBound
+from aggbandit.theory import rho_conjugate
 
-__all__ = ["ledger", "map_subtract_map_back", "one_long_step", "three_units", "two_paths"]
+__all__ = ["ledger", "long_step", "map_subtract_map_back", "three_units", "two_paths"]
 
 
 def three_units(
@@ -171,70 +173,116 @@ def _two_paths(barrier: FloatArray, entropy: FloatArray, shown: int, change: int
     return fig
 
 
-# The explorable
+# One long step
 
 
-def one_long_step(body: Polytope, start: FloatArray, loss: FloatArray, size: float) -> Figure:
-    """One step from `start` with dual length `size`, and what it costs in divergence against its bounds.
+def long_step(body: Polytope, x: FloatArray, angle: float, z: float) -> dict[str, Any]:
+    """The dragged figure of one step and its fee, all but its caption (`long_step.js`).
 
     Args:
-        body: a polygon whose lower wall is the first axis.
-        start: (2,) a point near that wall; what is around it is shown magnified.
-        loss: (2,) the direction; its length does not matter.
-        size: the dual length of the step.
+        body: A polygon whose lower wall is the first axis.
+        x: (2,) a point near that wall, where the step is made.
+        angle: In degrees, where the straight step leads on the ruler at `x`; 90 is away from the wall.
+        z: Its length there.
 
     Returns:
-        The figure, of three panels.
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
     """
     barrier = LogBarrier(body)
-    ellipse = barrier.dikin(start)
-    loss = loss / ellipse.dual_norm(loss)
-    straight = start + size * ellipse.newton_step(loss)
-    path = np.array([barrier.mirror_step(start, z * loss).x for z in np.linspace(0, size, 25)])
-    fig: Figure
-    fig, panels = axes(2, 2, height=5.0, height_ratios=(1, 1.25), width_ratios=(1.5, 1))
-    grid = panels[1, 0].get_gridspec()
-    whole, near = panels[0]
-    for ax in panels[1]:
-        ax.remove()
-    costs = fig.add_subplot(grid[1, :])
-
+    step = _straight(barrier, x, angle, z)
+    landed = _mirrored(barrier, x, step)
     corners = body.vertices()
-    low, high = np.array([start[0] - 0.42, -0.02]), start + np.array([0.42, 0.2])
-    for ax in (whole, near):
-        shapes.walls(ax, corners)
-        ax.set(xticks=[], yticks=[])
-        ax.fill(*ellipse.boundary().T, fc=REGION, ec=LEARNER, lw=1.2, alpha=0.6)
-        ax.plot(*path.T, color=LEARNER, lw=2, zorder=4)
-        if body.contains(straight):
-            ax.plot(*straight, "D", color=LOSS, ms=6, zorder=5)
-        else:
-            ax.plot(*_last_inside(body, start, straight), "X", color=LOSS, ms=10, zorder=7, clip_on=False)
-        ax.plot(*path[-1], "o", color=LEARNER, ms=8, zorder=6)
-        ax.plot(*start, "s", color=INK, ms=5, zorder=6)
-    whole.set(xlim=(-0.1, corners[:, 0].max() + 0.1), ylim=(-0.1, corners[:, 1].max() + 0.1))
-    whole.set_title("the field")
-    whole.plot(*shapes.closed(np.array([low, (high[0], low[1]), high, (low[0], high[1])])).T, color=INK, lw=1)
-    near.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title="the frame, magnified")
-    for side in ("top", "right", "left", "bottom"):
-        whole.spines[side].set_visible(False)
-        near.spines[side].set_visible(True)
+    star = f"{rho_conjugate(z) + 1e-9:.3f}" if z < 1 else "∞"
+    return {
+        "data": {
+            "walls": {"A": body.A, "b": body.b},
+            "corners": corners[ConvexHull(corners).vertices],
+            "x": x,
+        },
+        "start": {"angle": angle, "z": z},
+        "still": _long_step(barrier, x, angle, z),
+        "alt": f"A straight step of length z = {z + 1e-9:.2f}, in direction {angle + 1e-9:.0f}° on the ruler "
+        f"at x, {'stays inside' if body.contains(x + step) else 'leaves the field'}. The mirrored step has "
+        f"length {barrier.dikin(x).norm(landed - x) + 1e-9:.2f} and ends at ({landed[0] + 1e-9:.2f}, "
+        f"{landed[1] + 1e-9:.2f}). Its fee is {barrier.bregman(x, landed) + 1e-9:.3f}; z² is "
+        f"{z**2 + 1e-9:.3f}, ρ*(z) is {star}.",
+    }
 
-    z = np.linspace(0.05, 2, 79)
-    fee = [barrier.bregman(start, barrier.mirror_step(start, value * loss).x) for value in z]
-    inner = z[z < 0.9995]
-    costs.semilogy(z, z**2, color=BOUND, ls="--", label="$z^2$")
-    costs.semilogy(inner, -inner - np.log1p(-inner), color=BOUND, ls=":", label="$\\rho^\\star(z)$")
-    costs.semilogy(z, fee, color=INK, label="the fee, $B_R(x_t\\|x_{t+1})$")
-    costs.plot(size, barrier.bregman(start, path[-1]), "o", color=LEARNER, ms=8, zorder=5)
-    for value, name in ((0.5, "lemma: ½"), (1.0, "1")):
-        costs.axvline(value, color=BASELINE, lw=1, ls="-")
-        costs.text(value + 0.02, 16, name, color=BASELINE, fontsize=10.5, va="top")
-    costs.set(xlim=(0, 2), ylim=(3e-3, 20), xlabel="length $z=\\eta_t\\,\\|\\ell_t\\|^{\\star}_{x_t}$")
-    costs.set_yticks([0.01, 0.1, 1, 10], ["0.01", "0.1", "1", "10"])
-    costs.minorticks_off()
-    costs.legend(loc="lower right", fontsize=10.5, frameon=False)
+
+def _ruler(barrier: LogBarrier, x: FloatArray) -> FloatArray:
+    """(2, 2), takes steps to a map where the ellipse at `x` is a disc and the horizontal is horizontal."""
+    return np.asarray(np.linalg.cholesky(barrier.hessian(x)).T, dtype=np.float64)
+
+
+def _straight(barrier: LogBarrier, x: FloatArray, angle: float, z: float) -> FloatArray:
+    """The straight step of that direction and length on the ruler at `x`."""
+    way = z * np.array([np.cos(np.deg2rad(angle)), np.sin(np.deg2rad(angle))])
+    return np.asarray(np.linalg.solve(_ruler(barrier, x), way), dtype=np.float64)
+
+
+def _mirrored(barrier: LogBarrier, x: FloatArray, step: FloatArray) -> FloatArray:
+    """Where the loss leads whose straight step is `step`, when it is taken from the gradient at `x`."""
+    return barrier.mirror_step(x, -barrier.hessian(x) @ step).x
+
+
+def _long_step(barrier: LogBarrier, x: FloatArray, angle: float, z: float) -> Figure:
+    """The step on the ruler at `x` and in the polygon; its fee and the bounds as multiples of z²."""
+    step = _straight(barrier, x, angle, z)
+    lengths = np.linspace(0.05, 2, 61)
+    landed = np.array([_mirrored(barrier, x, _straight(barrier, x, angle, length)) for length in lengths])
+    tip = _mirrored(barrier, x, step)
+    path = np.vstack([x, landed[lengths < z], tip])
+    fig: Figure
+    fig, panels = axes(2, 2, height=3.9, width_ratios=(1, 1.7), height_ratios=(1, 1.7))
+    grid = panels[0, 0].get_gridspec()
+    for ax in panels[:, 0]:
+        ax.remove()
+    ruler, (whole, costs) = fig.add_subplot(grid[:, 0]), panels[:, 1]
+    to_ruler = _ruler(barrier, x).T
+    _both_steps(whole, barrier, x, step, path, lambda points: points)
+    _both_steps(ruler, barrier, x, step, path, lambda points: (points - x) @ to_ruler)
+    ruler.set(xlim=(-2.15, 2.15), ylim=(-2.15, 3.8), title="on the ruler at $x$", aspect="equal")
+    for radius, name in ((0.5, "½"), (1, "1"), (2, "2")):
+        ruler.plot(*(radius * shapes.circle(97)).T, color=BASELINE, lw=0.8, ls=":")
+        ruler.text(0.8 * radius, -0.75 * radius, name, color=INK, fontsize=10.5, va="top")
+
+    inner = np.linspace(0.02, 0.98, 97)
+    fee = np.array([barrier.bregman(x, point) for point in landed])
+    costs.axhline(1, color=BOUND, ls="--", label="$z^2$")
+    costs.plot(
+        inner, [rho_conjugate(v) / v**2 for v in inner], color=BOUND, ls=":", label="$\\rho^\\star(z)$"
+    )
+    costs.plot(lengths, fee / lengths**2, color=INK, label="fee")
+    costs.plot(z, barrier.bregman(x, tip) / z**2, "o", color=LEARNER, ms=7, zorder=5)
+    for value in (0.5, 1.0):
+        costs.axvline(value, color=FAINT, lw=1, zorder=0)
+    costs.set(xlim=(0, 2), ylim=(0, 3), xlabel="length $z$", ylabel="multiple of $z^2$")
+    costs.legend(loc="lower right", fontsize=10, frameon=False, ncols=3, bbox_to_anchor=(1.02, 0.98))
     return fig
+
+
+def _both_steps(
+    ax: Any,
+    barrier: LogBarrier,
+    x: FloatArray,
+    step: FloatArray,
+    path: FloatArray,
+    seen: Callable[[FloatArray], FloatArray],
+) -> None:
+    """Walls, ellipse, the straight step and the mirrored ones up to its length, where `seen` sees them."""
+    body: Polytope = barrier.body
+    shapes.walls(ax, seen(body.vertices()))
+    shapes.bare(ax)
+    ax.fill(*seen(barrier.dikin(x).boundary()).T, fc=REGION, ec=LEARNER, lw=1.2, alpha=0.6)
+    ax.plot(*seen(path).T, color=LEARNER, lw=2, zorder=4)
+    ax.plot(*seen(path[-1]), "o", color=LEARNER, ms=7, zorder=6)
+    if body.contains(x + step):
+        shapes.arrow(ax, seen(x), seen(x + step), LOSS, zorder=5)
+    else:
+        stop = _last_inside(body, x, x + step)
+        ax.plot(*np.array([seen(x), seen(stop)]).T, color=LOSS, lw=2, zorder=5)
+        ax.plot(*seen(stop), "X", color=LOSS, ms=9, zorder=7)
+    ax.plot(*seen(x), "s", color=INK, ms=5, zorder=6)
 
 
 def _last_inside(body: Polytope, start: FloatArray, end: FloatArray) -> FloatArray:

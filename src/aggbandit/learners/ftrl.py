@@ -249,9 +249,9 @@ class FTRL:
         return RegularizedCells(sum_of_estimates, self.regularizer, self.rows, self.layers.met)
 
     def _settle(self, cells: RegularizedCells, start: FloatArray) -> None:
-        minimum = minimize_over_potentials(cells, start)
-        self.sum_of_estimates, self.potential = cells.loss, minimum.potential
-        self.occupancy: FloatArray = self.layers.widen(minimum.answer.mass)
+        potential = minimize_over_potentials(cells, start).potential
+        self.sum_of_estimates, self.potential = cells.loss, potential
+        self.occupancy: FloatArray = self.layers.widen(cells.answer(potential).mass)
 
     @alone
     def policy(self, rng: np.random.Generator) -> FloatArray:

@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, solveh_banded
+from numpy.lib.stride_tricks import as_strided
+from scipy.linalg.lapack import dpbsv
 
 from aggbandit._arrays import BoolArray, FloatArray, IntArray, reduce_frozen
 from aggbandit.geometry import NoMinimizer
@@ -154,15 +154,13 @@ class Minimum(NamedTuple):
     """Where the dual function is least, and so the primal one.
 
     Attributes:
-        potential: (H, W) V.
-        answer: of the cells; its `mass` is the minimizer.
+        potential: (H, W) V; what the cells reply to it is the minimizer.
         steps: Newton steps taken.
         last: by what the last one changed an entry of the minimizer at most, relatively. What is left of the
             error is about its square.
     """
 
     potential: FloatArray
-    answer: Reply
     steps: int
     last: float
 
@@ -225,8 +223,7 @@ def minimize_over_potentials(cells: Cells, potential: FloatArray) -> Minimum:
         if not np.isfinite(largest):
             break
         if largest <= LAST_STEP:
-            potential = potential + direction
-            return Minimum(potential, cells.answer(potential), step, largest)
+            return Minimum(potential + direction, step, largest)
         length = min(1.0, LONGEST_STEP / largest)
         slope, before = float((excess * direction).sum()), at.value - potential[0, 0]
         rounding = 1e-13 * (1 + abs(at.value) + abs(potential[0, 0]))
@@ -254,42 +251,34 @@ def _excess(at: Reply) -> FloatArray:
 
 
 class _Band:
-    """The Hessian in the band storage of LAPACK, lower form, and its solution."""
+    """The Hessian in the band storage of LAPACK, and its solution."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         horizon, width = shape[:2]
-        self.shape = horizon, width
-        self.row, self.column = np.tril_indices(width)
-        self.below = width + np.arange(width)[:, None] - np.arange(width)  # (next state, state)
+        # Row (h, i) has the blocks of steps h and h + 1, and zeros; from its diagonal on, it is a column of
+        # the band. That is a view: one more state, one more entry to the right.
+        self.rows = np.zeros((horizon, width, 3 * width))
+        step, state, entry = self.rows.strides
+        self.band = as_strided(self.rows, (horizon, width, 2 * width), (step, state + entry, entry))
 
     def solve(self, at: Reply, right: FloatArray) -> FloatArray:
         """Hessian⁻¹ `right`, both (H, W). Raises NoMinimizer."""
-        horizon, width = self.shape
-        n_actions = at.rows.shape[2]
+        horizon, width, n_actions, _ = at.rows.shape
         flat = at.rows.reshape(horizon, width * n_actions, width)
         weighted = at.curvature.reshape(horizon, -1, 1) * flat
-        blocks = np.zeros((horizon, width, width))
-        blocks[1:] = np.swapaxes(weighted[:-1], 1, 2) @ flat[:-1]
+        here, across = self.rows[:, :, :width], self.rows[:-1, :, width : 2 * width]
+        here[0] = 0.0
+        np.matmul(np.swapaxes(weighted[:-1], 1, 2), flat[:-1], out=here[1:])
         if at.bend is not None:
-            blocks[1:] += at.bend[:-1]
+            here[1:] += at.bend[:-1]
         numbers = np.arange(width)
-        blocks[:, numbers, numbers] += at.curvature.sum(axis=2)
-        across = weighted.reshape(horizon, width, n_actions, width).sum(axis=2)  # (state, next state)
-        band = np.zeros((max(2 * width, 3), horizon, width))  # SciPy's way for two is not for one column
-        band[self.row - self.column, :, self.column] = blocks[:, self.row, self.column].T
-        band[self.below, :-1, numbers] = -across[:-1].transpose(2, 1, 0)
-        dead = band[0] < NO_MASS
-        band[0][dead] = 1.0
-        flat_band: NDArray[np.float64] = band.reshape(-1, horizon * width)
-        try:
-            solved = solveh_banded(
-                flat_band,
-                np.where(dead, 0.0, right).ravel(),
-                overwrite_ab=True,
-                overwrite_b=True,
-                lower=True,
-                check_finite=False,
-            )
-        except LinAlgError as error:
-            raise NoMinimizer("rounding made the Hessian of the dual function indefinite") from error
+        here[:, numbers, numbers] += at.curvature.sum(axis=2)
+        np.negative(weighted.reshape(horizon, width, n_actions, width)[:-1].sum(axis=2), out=across)
+        diagonal = here[:, numbers, numbers]
+        dead = diagonal < NO_MASS
+        here[:, numbers, numbers] = np.where(dead, 1.0, diagonal)
+        columns = self.band.reshape(horizon * width, 2 * width)
+        _, solved, info = dpbsv(columns.T, np.where(dead, 0.0, right).ravel(), lower=1, overwrite_ab=1)
+        if info > 0:
+            raise NoMinimizer("rounding made the Hessian of the dual function indefinite")
         return np.asarray(solved.reshape(horizon, width))

@@ -13,7 +13,7 @@ READY  := .venv/ready
 BOOK   := $(BIN)/python book/_tools
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf serve lab execute test test-live quick bench soak lint lock clean course grade
+.PHONY: help book pdf slides serve lab execute test test-live quick bench soak lint lock clean course grade
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -25,6 +25,9 @@ book: $(READY)  ## build the book to _build/html (EXECUTE=1 runs every chapter f
 
 pdf: $(READY)  ## print the built book as one PDF, _build/only-the-total.pdf (wants a Chromium or Chrome)
 	@$(BOOK)/pdf.py
+
+slides: $(READY)  ## make slides of the built book, one deck a part, in _build/html/slides
+	@$(BOOK)/slides.py
 
 serve: $(READY)  ## serve the built book to this machine on a free port
 	@$(BOOK)/serve.py

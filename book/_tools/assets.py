@@ -17,9 +17,12 @@ from pathlib import Path
 TOOLS = Path(__file__).resolve().parent
 LOCKS = ("package.json", "package-lock.json", ".npmrc")
 
-# (where it lies in node_modules, where a page finds it under _static)
-MATHJAX = ("mathjax/es5", "mathjax")
-MATHJAX_FILES = ("tex-mml-chtml.js", "input/**/*", "output/chtml/**/*", "a11y/**/*", "sre/**/*", "ui/**/*")
+# (where it lies in node_modules, where a page finds it under _static, the files that a page can ask for)
+MATHEMATICS = ("tex-mml-chtml.js", "input/**/*", "output/chtml/**/*", "a11y/**/*", "sre/**/*", "ui/**/*")
+LIBRARIES = (
+    ("mathjax/es5", "mathjax", MATHEMATICS),
+    ("reveal.js/dist", "reveal", ("reveal.js", "reveal.css")),  # slides; its licence stands in both files
+)
 
 
 def main() -> int:
@@ -73,9 +76,8 @@ def lay_out(modules: Path, destination: Path) -> None:
     """Fill a folder beside the destination, then put it in its place in one move."""
     fresh = destination.with_name(destination.name + ".new")
     shutil.rmtree(fresh, ignore_errors=True)
-    source, folder = MATHJAX
-    for pattern in MATHJAX_FILES:
-        for file in sorted((modules / source).glob(pattern)):
+    for source, folder, patterns in LIBRARIES:
+        for file in (found for pattern in patterns for found in sorted((modules / source).glob(pattern))):
             if file.is_file():
                 target = fresh / folder / file.relative_to(modules / source)
                 target.parent.mkdir(parents=True, exist_ok=True)

@@ -23,7 +23,7 @@ from typing import Any
 import assets
 from live_contents import notebooks
 from live_files import collect
-from live_lock import locked, official_packages, own_wheel
+from live_lock import locked, official_packages, own_wheels
 
 TOOLS = Path(__file__).resolve().parent
 ROOT = TOOLS.parents[1]
@@ -68,9 +68,9 @@ def gather() -> Kernel | str:
     absent = collect(wanted, pure, official["info"]["version"], WHEELS)
     if absent:
         return f"{len(absent)} files were found nowhere, {absent[0]} among them (is the network there?)"
-    for old in WHEELS.glob("aggbandit-*.whl"):
+    for old in WHEELS.glob("*-0_*.whl"):  # ours, of earlier builds
         old.unlink()
-    lock = locked(official, wanted, pure, {"aggbandit": own_wheel(WHEELS)})
+    lock = locked(official, wanted, pure, own_wheels(WHEELS))
     return Kernel(lock, round(sum(file.stat().st_size for file in kernel_files(lock)) / 1e6))
 
 

@@ -1,4 +1,4 @@
-"""What the kernel in a page can import: Pyodide's packages, those of live/packages.json, and `aggbandit`.
+"""What the kernel in a page can import: Pyodide's packages, those of live/packages.json, and ours.
 
 Pyodide reads a lock, `pyodide-lock.json`, that names a file, its hash and the names it is imported by for
 each package; `import` then loads the file. From the official lock only what this book needs is kept.
@@ -21,6 +21,9 @@ NEEDED = ("numpy", "scipy", "matplotlib", "pillow", "joblib", "ipython", "jedi",
 NEEDED += ("ssl", "sqlite3", "pyodide-unix-timezones")
 OF_THE_BOOK = ("numpy", "scipy", "matplotlib", "pillow", "ipywidgets", "anywidget", "joblib", "tqdm")
 """What `aggbandit` needs, and the extras that work without a compiler."""
+
+STAND_IN = ROOT / "book" / "_tools" / "live" / "_multiprocessing.py"
+"""A module that Gymnasium cannot be imported without."""
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -63,38 +66,46 @@ def full(name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def own_wheel(folder: Path) -> dict[str, Any]:
-    """Write a wheel of `aggbandit` into a folder; its entry of a lock.
-
-    The file's name bears its hash as the build number: a browser that kept the wheel of an earlier edition
-    does not take it for this one. The same sources give the same bytes.
-    """
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    version = project["version"]
-    body = wheel(version)
-    sha256 = hashlib.sha256(body).hexdigest()
-    file = folder / f"aggbandit-{version}-0_{sha256[:12]}-py3-none-any.whl"
-    file.write_bytes(body)
+def own_wheels(folder: Path) -> dict[str, dict[str, Any]]:
+    """Write the wheels that this project makes into a folder; their entries of a lock by name."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    package = {str(path.relative_to(ROOT / "src")): path.read_bytes() for path in package_files()}
+    stand_in = {STAND_IN.name: STAND_IN.read_bytes()}
+    own = written("aggbandit", version, package, folder)
+    no_processes = written("no-processes", version, stand_in, folder)
     return {
-        "version": version,
-        "file_name": file.name,
-        "sha256": sha256,
-        "imports": ["aggbandit"],
-        "depends": list(OF_THE_BOOK),
+        "aggbandit": {**own, "imports": ["aggbandit"], "depends": list(OF_THE_BOOK)},
+        "no-processes": {**no_processes, "imports": [STAND_IN.stem], "depends": []},
     }
 
 
-def wheel(version: str) -> bytes:
-    """A wheel of the package as it lies in src/."""
-    about = f"aggbandit-{version}.dist-info"
-    files = {str(path.relative_to(ROOT / "src")): path.read_bytes() for path in package_files()}
-    files[f"{about}/METADATA"] = f"Metadata-Version: 2.1\nName: aggbandit\nVersion: {version}\n".encode()
-    files[f"{about}/WHEEL"] = b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
-    files[f"{about}/RECORD"] = "".join(f"{name},,\n" for name in (*files, f"{about}/RECORD")).encode()
+def written(name: str, version: str, files: Mapping[str, bytes], folder: Path) -> dict[str, str]:
+    """Write a wheel into a folder; its version, file and hash.
+
+    The file's name bears its hash as the build number: a browser that kept the wheel of an earlier edition
+    does not take it for this one. The same files give the same bytes.
+    """
+    body = wheel(name, version, files)
+    sha256 = hashlib.sha256(body).hexdigest()
+    file = folder / f"{name.replace('-', '_')}-{version}-0_{sha256[:12]}-py3-none-any.whl"
+    file.write_bytes(body)
+    return {"version": version, "file_name": file.name, "sha256": sha256}
+
+
+def wheel(name: str, version: str, files: Mapping[str, bytes]) -> bytes:
+    """A wheel of the files."""
+    about = f"{name.replace('-', '_')}-{version}.dist-info"
+    everything = {
+        **files,
+        f"{about}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n".encode(),
+        f"{about}/WHEEL": b"Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = [*everything, f"{about}/RECORD"]
+    everything[f"{about}/RECORD"] = "".join(f"{path},,\n" for path in record).encode()
     body = io.BytesIO()
     with zipfile.ZipFile(body, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, content in files.items():
-            archive.writestr(zipfile.ZipInfo(name, EPOCH), content, zipfile.ZIP_DEFLATED)
+        for path, content in everything.items():
+            archive.writestr(zipfile.ZipInfo(path, EPOCH), content, zipfile.ZIP_DEFLATED)
     return body.getvalue()
 
 

@@ -15,7 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Frame, Page, Request, Response, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Frame,
+    Page,
+    Request,
+    Response,
+    expect,
+    sync_playwright,
+)
 
 TESTS = Path(__file__).resolve().parents[1]
 ROOT = TESTS.parent
@@ -37,10 +46,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--every-chapter", action="store_true", help="run every chapter, not only two of them")
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "once: what is the same in every chapter is tried in the first")
+    expect.set_options(timeout=LIMIT)
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "chapter" in metafunc.fixturenames:
         every = metafunc.config.getoption("--every-chapter")
         chapters = [chapter.stem for chapter in live_chapters()] if every else CHOSEN
+        if metafunc.definition.get_closest_marker("once"):
+            chapters = chapters[:1]
         metafunc.parametrize("chapter", chapters, scope="module")
 
 

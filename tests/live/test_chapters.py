@@ -66,6 +66,7 @@ def test_nothing_leaves_this_machine(notebook: Notebook) -> None:
     assert notebook.failures == []
 
 
+@pytest.mark.once
 def test_a_loop_that_does_not_end_is_ended(notebook: Notebook) -> None:
     """The page stays, the text stays, and Python starts again."""
     notebook.add("kept = 1\nwhile True:\n    pass")
@@ -80,6 +81,7 @@ def test_a_loop_that_does_not_end_is_ended(notebook: Notebook) -> None:
     assert "while True" in notebook.cells()[-2]["source"]
 
 
+@pytest.mark.once
 def test_an_edited_copy_survives_a_reload(notebook: Notebook, chapter: str) -> None:
     notebook.add("# a line of my own")
     file = f"{chapter}.ipynb"
@@ -92,6 +94,7 @@ def test_an_edited_copy_survives_a_reload(notebook: Notebook, chapter: str) -> N
     expect(notebook.page.locator("#news")).to_be_hidden()
 
 
+@pytest.mark.once
 def test_a_new_edition_spares_an_edited_copy_and_says_so(notebook: Notebook, chapter: str) -> None:
     notebook.page.evaluate(AGE, [chapter, True])
     notebook.page.reload()
@@ -100,6 +103,7 @@ def test_a_new_edition_spares_an_edited_copy_and_says_so(notebook: Notebook, cha
     assert notebook.cells()[-1]["source"] == "# a line of my own"
 
 
+@pytest.mark.once
 def test_a_copy_can_be_downloaded(notebook: Notebook, chapter: str, tmp_path: Path) -> None:
     with notebook.page.expect_download() as started:
         notebook.page.click("#download")
@@ -109,6 +113,7 @@ def test_a_copy_can_be_downloaded(notebook: Notebook, chapter: str, tmp_path: Pa
     assert "".join(cells[-1]["source"]) == "# a line of my own"
 
 
+@pytest.mark.once
 def test_the_way_back_asks_first(notebook: Notebook, chapter: str) -> None:
     served = json.loads((SITE / "lite" / "files" / f"{chapter}.ipynb").read_text())
     last = "".join([cell for cell in served["cells"] if cell["cell_type"] == "code"][-1]["source"])
@@ -125,6 +130,7 @@ def test_the_way_back_asks_first(notebook: Notebook, chapter: str) -> None:
     )
 
 
+@pytest.mark.once
 def test_a_new_edition_replaces_a_copy_that_was_only_run(notebook: Notebook, chapter: str) -> None:
     notebook.command("docmanager:save")
     notebook.page.wait_for_function(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import zipfile
 from pathlib import Path
 
 import live_files
 import pytest
 from live_files import WrongHashError, collect
-from live_lock import NEEDED, official_packages, own_wheel, package_files, wheel
+from live_lock import NEEDED, official_packages, own_wheels, package_files
 
-from conftest import ROOT
-
+ROOT = Path(__file__).resolve().parents[2]
 BODY = b"a wheel"
 ENTRY = {"version": "1.0", "file_name": "one-1.0.whl", "sha256": hashlib.sha256(BODY).hexdigest()}
 LIVE = ROOT / "book" / "_tools" / "live"
@@ -88,12 +88,16 @@ def test_what_is_needed_brings_what_it_stands_on() -> None:
     assert set(found) == {*NEEDED, "six", "prompt_toolkit"}
 
 
-def test_the_wheel_is_the_package_as_it_is(tmp_path: Path) -> None:
-    entry = own_wheel(tmp_path)
-    body = (tmp_path / entry["file_name"]).read_bytes()
-    assert hashlib.sha256(body).hexdigest() == entry["sha256"]
-    assert body == wheel(entry["version"])
-    assert any(path.suffix == ".js" for path in package_files())
+def test_our_wheels_are_the_files_as_they_are(tmp_path: Path) -> None:
+    entries = own_wheels(tmp_path)
+    assert set(entries) == {"aggbandit", "no-processes"}
+    for entry in entries.values():
+        body = (tmp_path / entry["file_name"]).read_bytes()
+        assert hashlib.sha256(body).hexdigest() == entry["sha256"]
+    with zipfile.ZipFile(tmp_path / entries["aggbandit"]["file_name"]) as archive:
+        for path in package_files():
+            assert archive.read(str(path.relative_to(ROOT / "src"))) == path.read_bytes()
+    assert own_wheels(tmp_path) == entries
 
 
 def test_the_page_has_the_widgets_that_the_notebook_has() -> None:

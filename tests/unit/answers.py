@@ -574,6 +574,10 @@ WRONG = {
         (total_of_mean_losses, "the sum over all trajectories"),
         (total_without_the_last_step, "the total is H"),
         (total_per_step, "the total is H"),
+        (
+            lambda pi, P, loss, s: expected_total(pi, P, np.broadcast_to(loss[0], loss.shape), s),
+            "where only the last step costs one",
+        ),
         (lambda pi, P, loss, s: expected_total(pi, P, loss, (s + 1) % len(P[0])), "from another state"),
         (lambda pi, P, loss, s: 2.0, "the total is H"),
     ],

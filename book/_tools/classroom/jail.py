@@ -62,8 +62,8 @@ class Limits:
         nobody: the number of the user it becomes where the marker is the superuser.
     """
 
-    seconds: float = 20.0
-    patience: float = 60.0
+    seconds: float = 60.0  # a first call may have to compile the engine: some twelve of them
+    patience: float = 180.0
     memory: int = 2 * 2**30
     disk: int = 2**28
     file: int = 2**26

@@ -13,7 +13,7 @@ READY  := .venv/ready
 BOOK   := $(BIN)/python book/_tools
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf slides serve lab execute test test-live quick bench soak lint lock clean course grade
+.PHONY: help book pdf slides serve lab execute test test-live quick bench soak lint lock clean course grade forget
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -45,6 +45,10 @@ course: $(READY)  ## make a teacher's course from the problem sets (INTO=../my-c
 grade: $(READY)  ## mark what was handed in (COURSE=../my-course SUBMISSIONS=../handed-in); wants Linux and bubblewrap
 	$(if $(and $(COURSE),$(SUBMISSIONS)),,$(error Say what is marked: make grade COURSE=../my-course SUBMISSIONS=../handed-in))
 	@$(BOOK)/grade.py "$(COURSE)" "$(SUBMISSIONS)" $(OPTIONS)
+
+forget: $(READY)  ## delete what a course holds of a student (COURSE=../my-course STUDENT=their id)
+	$(if $(and $(COURSE),$(STUDENT)),,$(error Say whose work is deleted: make forget COURSE=../my-course STUDENT=ada))
+	@$(BOOK)/forget.py "$(COURSE)" "$(STUDENT)"
 
 test:  ## everything: lint, types, unit, property and paper tests, chapters, the site in a browser
 	@$(PYTHON) tests/browser.py

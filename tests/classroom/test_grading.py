@@ -5,9 +5,11 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
+import nbformat
 import pytest
 import sample
 from classroom.exports import Result
@@ -166,6 +168,23 @@ def test_what_a_person_enters_counts_and_stays(
         assert book.find_grade("why", "set-1", "set-1", "ada").needs_manual_grade
 
 
+def test_a_student_is_forgotten(
+    graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
+) -> None:
+    copy = copied(graded, tmp_path)
+    gradebook.back_up(copy.folder)
+    assert grading.forget(copy, "cyd")
+    left = [path for path in copy.folder.rglob("*") if path.is_file() and path.name != "roster.csv"]
+    assert not [path for path in left if "cyd" in str(path.relative_to(copy.folder))]
+    for path in [*copy.folder.glob("*.db"), *copy.folder.glob("backups/*.db")]:
+        with sqlite3.connect(path) as database:
+            assert database.execute("select count(*) from student where id = 'cyd'").fetchone() == (0,)
+            assert database.execute("select count(*) from student").fetchone() == (6,)
+        database.close()
+    with pytest.raises(roster.BadRoster, match=r"id '\.\./ada'"):
+        grading.forget(copy, "../ada")
+
+
 def lines_of(path: Path) -> list[dict[str, str]]:
     with path.open(newline="") as file:
         return list(csv.DictReader(file))
@@ -182,6 +201,13 @@ def test_the_tables(graded: tuple[course.Course, list[Result]]) -> None:
     assert (moodle[0]["Identifier"], moodle[0]["Grade"]) == ("Participant 21", "6.00")
     everything = lines_of(folder / "marks.csv")
     assert [row["status"] for row in everything if row["question"] == "occupancy"] == list(STATUSES.values())
+
+
+def test_a_person_who_marks_sees_the_rubric_and_what_ran(graded: tuple[course.Course, list[Result]]) -> None:
+    copy = notebooks.read(graded[0].folder / "autograded/ada/set-1/set-1.ipynb")
+    texts = [notebooks.source(cell) for cell in copy["cells"]]
+    assert texts[texts.index("Mass.") + 1] == "Two points for the word *mass*."
+    nbformat.validate(nbformat.from_dict(copy))
 
 
 def test_nothing_a_student_wrote_runs_where_it_is_read(graded: tuple[course.Course, list[Result]]) -> None:

@@ -96,12 +96,15 @@ def shown(points: float | None) -> str:
     return "–" if points is None else f"{points:g}"
 
 
-def write_copy(notebook: Notebook, blank: Notebook, runs: Mapping[int, Reply], path: Path) -> None:
+def write_copy(
+    notebook: Notebook, blank: Notebook, rubrics: Mapping[str, str], runs: Mapping[int, Reply], path: Path
+) -> None:
     """Write the copy of a submission that a person marks.
 
     Args:
         notebook: what was submitted.
         blank: what was released, which says what the questions are.
+        rubrics: how questions are marked, shown below the answers.
         runs: what each code cell did.
         path: where the copy goes.
     """
@@ -113,6 +116,9 @@ def write_copy(notebook: Notebook, blank: Notebook, runs: Mapping[int, Reply], p
     cells, code = [], 0
     for cell in notebook["cells"]:
         cells.append(copied(cell, entries, runs.get(code, Reply("not run"))))
+        name = cells[-1]["metadata"].get("nbgrader", {}).get("grade_id")
+        if name in rubrics:
+            cells.append(with_source({"cell_type": "markdown", "metadata": {}}, rubrics[name]))
         code += cell["cell_type"] == "code"
     metadata = {"kernelspec": blank["metadata"].get("kernelspec", {})}
     write({"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}, path)

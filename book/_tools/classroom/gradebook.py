@@ -25,7 +25,6 @@ from classroom.roster import Student
 BACKUPS = 20  # how many copies are kept
 CONFIG = """c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = {name!r}
-c.ClearSolutions.enforce_metadata = False
 """
 
 
@@ -130,11 +129,12 @@ def entries(book: Gradebook, record: Record) -> dict[str, Entry]:
     return found
 
 
-def forget(folder: Path, course: str, set_name: str, student: str) -> None:
-    """Take a submission out of the database and out of every copy of it."""
-    if database(folder).exists():
-        with open_book(folder, course) as book:
-            try:
-                book.remove_submission(set_name, student)
-            except MissingEntry:
-                return
+def forget(folder: Path, course: str, student: str) -> None:
+    """Take a student out of the database and out of every copy of it."""
+    for path in [database(folder), *sorted((folder / "backups").glob("*.db"))]:
+        if path.exists():
+            with Gradebook(f"sqlite:///{path.resolve()}", course_id=course) as book:
+                try:
+                    book.remove_student(student)
+                except MissingEntry:  # this copy is older than the student
+                    continue

@@ -9,6 +9,7 @@ for marking if the submission has changed since.
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +107,8 @@ class Run:
             notebook, asked.blank, asked.questions, asked.seeds, self.start, self.limits
         )
         copy = self.course.folder / "autograded" / handed_in.student / asked.name / f"{asked.name}.ipynb"
-        feedback.write_copy(notebook, asked.blank, runs, copy)
+        rubrics = {question.name: question.rubric for question in asked.questions if question.rubric}
+        feedback.write_copy(notebook, asked.blank, rubrics, runs, copy)
         cells = tuple((number + 1, run.outcome, run.text) for number, run in runs.items())
         return Record(*who, "ok", "", when, marks, cells)
 
@@ -154,6 +156,33 @@ def line(record: Record) -> str:
         f"{mark.question} {feedback.shown(mark.points)} ({mark.status})" for mark in record.marks
     )
     return f"{record.student}  {record.set}  {marks}"
+
+
+def forget(course: Course, student: str) -> list[Path]:
+    """Delete what there is of a student: records, copies, feedback, marks. What was handed in lies elsewhere.
+
+    Args:
+        course: the course.
+        student: the student's id.
+
+    Returns:
+        what was deleted, besides entries of the database; the next marking writes the tables anew.
+
+    Raises:
+        BadRoster: where this is no id.
+    """
+    if not roster.ID.fullmatch(student):
+        raise roster.BadRoster(f"id {student!r}; it is made of letters, digits, . _ @ -")
+    gradebook.forget(course.folder, course.name, student)
+    files = [*course.folder.glob(f"records/*/{student}.json"), *course.folder.glob("marks/*.csv")]
+    folders = [course.folder / name / student for name in ("autograded", "feedback", "submitted")]
+    there = [path for path in [*files, *folders] if path.exists()]
+    for path in there:
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    return there
 
 
 def publish(course: Course, results: list[Result]) -> None:

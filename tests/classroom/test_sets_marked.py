@@ -1,5 +1,4 @@
-"""The problem sets of the book in the jail: their solutions earn all points, their blanks none, whatever the
-seed."""
+"""The book's problem sets in the jail: solutions earn all points, blanks none, whatever the seed."""
 
 from __future__ import annotations
 
@@ -12,7 +11,7 @@ from classroom.marking import Mark, Session, checked
 
 from classroom import notebooks
 
-SETS = sorted(ASSIGNMENTS.glob("*.ipynb"))
+SETS = [path for path in sorted(ASSIGNMENTS.glob("*.ipynb")) if '"check"' in path.read_text(encoding="utf-8")]
 SEEDS = ("spring", "summer", "autumn")
 LIMITS = Limits(patience=300)
 
@@ -37,5 +36,5 @@ def test_solutions_earn_all_and_blanks_nothing(jailed, path: Path) -> None:
     assert [(mark.status, mark.points) for mark in blank] == [("not answered", 0.0) for _ in blank]
 
 
-def test_every_set_is_there() -> None:
-    assert len(SETS) >= 5
+def test_every_set_with_checks_is_there() -> None:
+    assert len(SETS) == 4  # the project has no question that a check marks

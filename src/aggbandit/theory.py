@@ -1195,6 +1195,48 @@ def q_minus_v_tsallis_bound(n_states: int, n_actions: int, horizon: int, episode
     return leading + 8 * horizon**4 * cells * math.log(horizon * episodes) + 1
 
 
+# --- optimistic value iteration -----------------------------------------------------------------------------
+
+
+def optimistic_values_bound(n_states: int, n_actions: int, horizon: int, episodes: int) -> float:
+    """What `OptimisticValueIteration` cannot exceed on average, if losses are drawn anew around a fixed mean.
+
+    With delta = 1/(HK) and `iota = log(HSAK/delta)`::
+
+        H (H+1) sqrt(SAK) (sqrt(2 iota) + sqrt(2 (S log 2 + iota))) + S A H (H+1)/2 + 2.
+
+    Proof idea: V is nowhere above the truth, with probability 1 - delta. So an episode costs at most what its
+    own value and V differ by, and that is a sum over the cells it passes: at most twice the bonus, and
+    `(P - P_hat)(V - V*) <= (H - h + 1) |P - P_hat|_1`, which Weissman's inequality bounds, with probability
+    1 - delta. Over all episodes, 1/sqrt(n) sums to at most `2 sqrt(SAK)` in a step. A first visit costs at
+    most `H - h + 1`, and a failure H K.
+
+    Args:
+        n_states: S.
+        n_actions: A.
+        horizon: H.
+        episodes: K.
+
+    Returns:
+        The bound on the expected regret against the policy that is best for the means, of order
+        H² S sqrt(AK).
+
+    Raises:
+        ValueError: for sizes that are not positive integers.
+
+    Source:
+        Ours, and cruder than that of Azar, Osband and Munos (2017), Theorem 1, which lacks a sqrt(S).
+    """
+    _whole("horizon", horizon)
+    _whole("episodes", episodes)
+    delta = min(0.5, 1 / (horizon * episodes))
+    iota = _log_term(n_states, n_actions, horizon, episodes, delta, 0.0)
+    cells = n_states * n_actions
+    spread = math.sqrt(2 * iota) + math.sqrt(2 * (n_states * math.log(2) + iota))
+    steps = horizon * (horizon + 1)
+    return steps * math.sqrt(cells * episodes) * spread + cells * steps / 2 + 2
+
+
 # --- helpers ------------------------------------------------------------------------------------------------
 
 

@@ -189,3 +189,19 @@ def test_interrupted_and_resumed_it_is_the_same(world):
         FTRL(mdp, Regularizer(2.0, 1.0)).restore(state)
     with pytest.raises(ValueError, match="the occupancy of the state"):
         learner.restore(state | {"occupancy": state["occupancy"] * 0.9})
+
+
+def test_the_bounds_are_the_sums_of_their_parts():
+    """And least at the rates that they are stated with."""
+    eta = theory.q_minus_v_eta(3, 2, 3, 10_000)
+    best = theory.q_minus_v_bound(3, 2, 3, 10_000)
+    assert best == pytest.approx(2 * 9 * np.sqrt(3 * 1 * 10_000 * np.log(30_000)) + 1)
+    assert min(theory.q_minus_v_bound(3, 2, 3, 10_000, eta * factor) for factor in (0.9, 1.1)) > best
+    root, log = theory.q_minus_v_tsallis_weights(3, 10_000)
+    roots = 3 * np.sqrt(6)
+    parts = root * roots + 4 / root * 27 * np.sqrt(6) * 10_000 + log * 18 * np.log(30_000) + 1
+    assert theory.q_minus_v_tsallis_bound(3, 2, 3, 10_000) == pytest.approx(parts)
+    with pytest.raises(ValueError, match="the bound is proved for rates"):
+        theory.q_minus_v_bound(3, 2, 3, 10_000, eta=1.0)
+    with pytest.raises(ValueError, match="the rate needs"):
+        theory.q_minus_v_eta(3, 2, 1, 1)

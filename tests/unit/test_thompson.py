@@ -158,6 +158,16 @@ def test_what_is_believed_is_never_above_the_truth(world):
             assert (learner.value <= truth[:3] + 1e-12).all()
 
 
+def test_the_regret_is_below_the_bound_where_it_says_something():
+    """H = S = 1: the bound is below K/2, what uniform play loses."""
+    episodes = 5_000
+    bound = ab.theory.optimistic_values_bound(1, 2, 1, episodes)
+    assert bound < episodes / 2
+    mdp = ab.FiniteHorizonMDP(np.ones((1, 1, 2, 1)))
+    losses = ab.losses.fixed(np.array([[[0.0], [1.0]]])[None], episodes)
+    assert played(OptimisticValueIteration(1, 2, 1, episodes), mdp, losses).expected_loss.sum() <= bound
+
+
 def test_it_learns_losses_from_a_distribution():
     world, episodes = ab.night_driver(), 400
     learner = OptimisticValueIteration(3, 2, 3, episodes, bonus=0.2)
@@ -243,3 +253,12 @@ def test_values_out_of_range(world):
             OptimisticValueIteration(3, 2, 3, **({"episodes": 10} | {name: value}))
     with pytest.raises(TypeError, match="visits"):
         ThompsonSampling(mdp, 1.0)
+
+
+def test_the_bound_is_the_sum_of_its_parts():
+    iota = np.log(3 * 4 * 2 * 1000 * 3000)
+    spread = np.sqrt(2 * iota) + np.sqrt(2 * (4 * np.log(2) + iota))
+    bound = ab.theory.optimistic_values_bound(n_states=4, n_actions=2, horizon=3, episodes=1000)
+    assert bound == pytest.approx(12 * np.sqrt(8 * 1000) * spread + 8 * 12 / 2 + 2)
+    with pytest.raises(ValueError, match="episodes"):
+        ab.theory.optimistic_values_bound(4, 2, 3, 0)

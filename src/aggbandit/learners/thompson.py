@@ -263,8 +263,8 @@ class OptimisticValueIteration:
         LearnerInUse: from every method, when another thread plays the learner.
 
     Source:
-        Azar, Osband and Munos (2017), Algorithm 1 (UCBVI); the constants of the bonus are ours, and no
-        constants of the regret are stated, of order H² sqrt(SAK) for large K.
+        Azar, Osband and Munos (2017), Algorithm 1 (UCBVI); the constants of the bonus are ours, and so is
+        `theory.optimistic_values_bound`.
 
     Example:
         >>> import numpy as np

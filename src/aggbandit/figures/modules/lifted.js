@@ -155,8 +155,8 @@ function readout({ r, t }, { rho }) {
     ["<i>r</i>", rhos(r, rho)],
     ["<i>t</i>", rhos(t, rho)],
     ["<i>t</i>*(<i>r</i>)", rhos(lowest(r, rho), rho)],
-    ["shadow’s end", inside ? rhos(r + Math.sign(r || 1) * shadow, rho) : "none"],
-    ["section ÷ shadow", inside ? decimals(section / shadow, 2) : "none"],
+    ["shadow to", inside ? rhos(r + Math.sign(r || 1) * shadow, rho) : "none"],
+    ["section/shadow", inside ? decimals(section / shadow, 2) : "none"],
   ];
 }
 

@@ -224,7 +224,7 @@ export default figure({
   readout,
   buttons: () => [
     ["away from the fence", ({ z }) => ({ angle: 90, z })],
-    ["toward it", ({ z }) => ({ angle: 270, z })],
+    ["toward", ({ z }) => ({ angle: 270, z })],
   ],
   handles: (data) => [
     {

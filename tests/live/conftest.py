@@ -35,7 +35,7 @@ import browser as browsers  # noqa: E402  (the paths are set just above)
 
 SITE = ROOT / "_build" / "html"
 FOLDER = "/a/folder"
-LIMIT = 300_000  # milliseconds after which a notebook is taken to hang, on a machine that is busy
+LIMIT = 600_000  # milliseconds after which a notebook is taken to hang, on a machine that is busy
 CHOSEN = ("01-only-the-total", "04-one-point-estimator")
 HOSTS = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
 FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]

@@ -25,6 +25,14 @@ AGE = """([chapter, edited]) =>
     localStorage.setItem(`Only the Total: ${chapter}`, JSON.stringify({ edition: "old", edited }))"""
 
 
+# The picture of the figure that a slider belongs to, unless it is only being drawn.
+PICTURE = """slider => {
+    const figure = slider.closest(".ab-explorable");
+    const wide = [...figure.querySelectorAll("svg, img")].find(one => one.getBoundingClientRect().width > 200);
+    return wide && !figure.innerText.includes("being drawn") ? wide.outerHTML : null;
+}"""
+
+
 def errors(notebook: Notebook) -> list[str]:
     found = []
     for cell in notebook.cells():
@@ -42,20 +50,20 @@ def test_every_cell_runs_to_its_end(notebook: Notebook) -> None:
     assert errors(notebook) == []
 
 
+@pytest.mark.once
 def test_a_slider_has_python_draw(notebook: Notebook) -> None:
     """The first slider of the chapter goes to its end; Python draws the picture of that place."""
-    handles = notebook.frame.locator(".ab-explorable .noUi-handle")
-    if not handles.count():
-        assert "slider" not in json.dumps(notebook.cells()), "the sliders are gone"
-        return
-    handle = handles.first
-    figure = notebook.frame.locator(".ab-explorable", has=handle).first
-    handle.scroll_into_view_if_needed()
-    before = figure.locator(".ab-frame").first.get_attribute("aria-label")
-    handle.focus()
-    handle.press("End")
-    expect(figure.locator(".ab-frame").first).not_to_have_attribute("aria-label", before or "")
-    notebook.ready()
+    handle = notebook.frame.wait_for_selector(".ab-explorable .noUi-handle", state="attached")
+    assert handle
+    handle.evaluate("slider => slider.scrollIntoView({ block: 'center' })")
+    before = handle.evaluate(PICTURE)
+    assert before
+    handle.evaluate("slider => slider.focus()")
+    notebook.page.keyboard.press("End")
+    notebook.frame.wait_for_function(
+        f"([slider, before]) => ![null, before].includes(({PICTURE})(slider))", arg=[handle, before]
+    )
+    assert float(handle.get_attribute("aria-valuenow")) == float(handle.get_attribute("aria-valuemax"))
 
 
 def test_nothing_leaves_this_machine(notebook: Notebook) -> None:

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, expect
 
 from conftest import SITE, Notebook
@@ -28,7 +29,8 @@ AGE = """([chapter, edited]) =>
 # The picture of the figure that a slider belongs to, unless it is only being drawn.
 PICTURE = """slider => {
     const figure = slider.closest(".ab-explorable");
-    const wide = [...figure.querySelectorAll("svg, img")].find(one => one.getBoundingClientRect().width > 200);
+    const pictures = [...figure.querySelectorAll("svg, img")];
+    const wide = pictures.find(picture => picture.getBoundingClientRect().width > 200);
     return wide && !figure.innerText.includes("being drawn") ? wide.outerHTML : null;
 }"""
 
@@ -166,6 +168,18 @@ def test_a_chapter_that_is_not_there_is_named_as_such(browser: Browser, server: 
     page = browser.new_page()
     page.goto(f"{server}/lite/run.html?chapter=12-nothing")
     expect(page.locator("#status")).to_have_text("There is no such chapter. Go back to the book.")
+    page.close()
+
+
+def test_the_bar_is_accessible(browser: Browser, server: str) -> None:
+    """With all that it can show; the notebook application is not ours to judge."""
+    page = browser.new_page()
+    page.goto(f"{server}/lite/run.html?chapter=12-nothing")
+    page.click("summary")
+    page.evaluate("document.getElementById('news').hidden = false")
+    assert Axe().run(page).response["violations"] == []
+    page.evaluate("document.getElementById('ask').showModal()")
+    assert Axe().run(page).response["violations"] == []
     page.close()
 
 

@@ -1,4 +1,4 @@
-"""The marks in nbgrader's database, where a person adds theirs: `nbgrader formgrader` shows and changes it.
+"""The marks in nbgrader's database, where a person adds theirs in its form grader.
 
 What our checks found is the automatic score of a question; what a person enters is the manual score and wins.
 The database is copied to `backups/` before every run, and only this module speaks to it.

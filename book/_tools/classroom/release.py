@@ -9,9 +9,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import tomllib
 import zipfile
-from importlib.metadata import distribution
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from classroom.course import BOOK, Course
 from classroom.jail import PACKAGE
@@ -85,20 +87,33 @@ def readme(course: Course, seconds: float) -> str:
 
 def wheel() -> tuple[str, bytes]:
     """The package as a wheel: its name, and the file."""
-    package = distribution("aggbandit")
-    info = f"aggbandit-{package.version}.dist-info"
+    project = tomllib.loads((BOOK.parent / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    version = project["version"]
+    info = f"aggbandit-{version}.dist-info"
     contents = {
         f"aggbandit/{path.relative_to(PACKAGE).as_posix()}": path.read_bytes()
         for path in sorted(PACKAGE.rglob("*"))
         if path.is_file() and "__pycache__" not in path.parts
     }
-    contents[f"{info}/METADATA"] = (package.read_text("METADATA") or "").encode()
+    contents[f"{info}/METADATA"] = "\n".join([*metadata(project), ""]).encode()
     contents[f"{info}/WHEEL"] = (
         b"Wheel-Version: 1.0\nGenerator: book\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
     )
     record = [f"{name},{digest(data)},{len(data)}" for name, data in contents.items()]
     contents[f"{info}/RECORD"] = "\n".join([*record, f"{info}/RECORD,,", ""]).encode()
-    return f"aggbandit-{package.version}-py3-none-any.whl", zipped(contents)
+    return f"aggbandit-{version}-py3-none-any.whl", zipped(contents)
+
+
+def metadata(project: dict[str, Any]) -> Iterator[str]:
+    """What a wheel says of itself, from pyproject.toml: what it needs, and what each extra needs."""
+    yield "Metadata-Version: 2.1"
+    yield f"Name: {project['name']}"
+    yield f"Version: {project['version']}"
+    yield f"Requires-Python: {project['requires-python']}"
+    yield from (f"Requires-Dist: {needed}" for needed in project["dependencies"])
+    for extra, needs in project["optional-dependencies"].items():
+        yield f"Provides-Extra: {extra}"
+        yield from (f'Requires-Dist: {needed}; extra == "{extra}"' for needed in needs)
 
 
 def digest(data: bytes) -> str:

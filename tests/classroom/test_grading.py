@@ -6,6 +6,7 @@ import csv
 import json
 import shutil
 import sqlite3
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -263,3 +264,16 @@ def test_what_canvas_and_moodle_give_is_found(tmp_path: Path) -> None:
     assert found["ada", "set-2"].path
     assert found["bob", "set-2"].problem == "missing"
     assert ("ada", "set-3") not in found
+
+
+def test_without_a_jail_nothing_is_run(
+    graded: tuple[course.Course, list[Result]], handed_in: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    import grade
+
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setattr(sys, "argv", ["grade.py", str(graded[0].folder), str(handed_in)])
+    assert grade.main() == 1
+    said = capsys.readouterr().err
+    for words in ("bubblewrap (the command bwrap) is not installed", "docker run", "`--unsafe`"):
+        assert words in said

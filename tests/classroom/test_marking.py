@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+import json
+from pathlib import Path
+from typing import Any
 
+import nbformat
 import numpy as np
 import pytest
 import sample
 from classroom.jail import Limits
 from classroom.marking import CannotCross, Mark, Session, mark_notebook, sendable
 
-from classroom import notebooks
+from classroom import feedback, notebooks
 
 LIMITS = Limits(seconds=4, patience=30, memory=2**30)
 SOURCE = sample.problem_set()
@@ -125,6 +129,40 @@ def test_a_submission_that_always_ends_its_process_ends(jailed) -> None:
     session = Session(cells, jailed, LIMITS)
     assert not session.ready()
     assert session.starts == 11
+
+
+def test_a_submission_that_takes_too_long_ends(jailed) -> None:
+    limits = dataclasses.replace(LIMITS, seconds=60, whole=3.0)
+    mark = marked(
+        jailed, sample.handed_in(sample.SOLUTION, before=("import time\ntime.sleep(60)",)), limits=limits
+    )
+    assert (mark.points, mark.status) == (0, "timed out")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"source": ["x = 1\n", 3, None]},
+        {"source": {"a": 1}},
+        {"source": "text = '\ud800'\nprint(text)\nraise ValueError(text)"},
+        {"source": "null = '\0'"},
+        {"metadata": ["answer"]},
+        {"metadata": {"nbgrader": "occupancy", "tags": 3}},
+        {"metadata": {"nbgrader": {"grade_id": ["why"]}}},
+        {"outputs": "many"},
+    ],
+)
+def test_a_notebook_of_odd_cells_is_marked_and_shown(jailed, change: dict[str, Any], tmp_path: Path) -> None:
+    notebook = sample.handed_in(sample.SOLUTION, "1")
+    for cell in notebook["cells"]:
+        if notebooks.source(cell) in ("1", "*Your answer:*"):
+            cell |= change
+    seeds = {question.name: 1 for question in QUESTIONS}
+    marks, runs = mark_notebook(notebook, BLANK, QUESTIONS, seeds, jailed, LIMITS)
+    assert marks[0].status == "ok"
+    feedback.write_copy(notebook, BLANK, {}, runs, tmp_path / "copy.ipynb")
+    nbformat.validate(nbformat.read(tmp_path / "copy.ipynb", as_version=4))
+    json.dumps([run.text for run in runs.values()], ensure_ascii=False).encode()
 
 
 def test_what_it_printed_and_drew_is_kept(jailed) -> None:

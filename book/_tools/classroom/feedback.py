@@ -18,6 +18,8 @@ from classroom.exports import Result
 from classroom.marking import Reply
 from classroom.notebooks import Cell, Notebook, source, with_source, write
 
+LONGEST = 100_000  # characters of a text that are shown
+
 PAGE = """<!doctype html>
 <html lang="en">
 <head>
@@ -133,7 +135,7 @@ def copied(cell: Cell, entries: dict[str, dict[str, object]], run: Reply) -> Cel
     made: Cell = {"cell_type": cell["cell_type"], "metadata": {"nbgrader": entry} if entry else {}}
     if cell["cell_type"] == "code":
         return with_source(made, source(cell)) | {"execution_count": None, "outputs": outputs(run)}
-    return with_source(made, SanitizeHTML().sanitize_html_tags(source(cell)))
+    return with_source(made, SanitizeHTML().sanitize_html_tags(source(cell)[:LONGEST]))
 
 
 def outputs(run: Reply) -> list[dict[str, object]]:

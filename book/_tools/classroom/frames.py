@@ -15,7 +15,7 @@ import time
 import numpy as np
 
 HEAD = struct.Struct(">cQ")
-LARGEST = 2**26  # bytes of one frame
+LARGEST = {b"A": 2**26, b"T": 2**20, b"P": 2**21}  # bytes of a frame
 NUMBERS = "biuf"  # kinds of numpy types that may cross
 PNG = b"\x89PNG\r\n\x1a\n"
 
@@ -51,9 +51,16 @@ def packed(frame: Frame) -> bytes:
         file = io.BytesIO()
         np.save(file, frame, allow_pickle=False)
         letter, body = b"A", file.getvalue()
-    if len(body) > LARGEST:
-        raise Malformed(f"{len(body)} bytes in one piece; at most {LARGEST}")
+    bounded(letter, len(body))
     return HEAD.pack(letter, len(body)) + body
+
+
+def bounded(letter: bytes, length: int) -> None:
+    """Raise Malformed for a frame of no kind that there is, or one that is too large."""
+    if letter not in LARGEST:
+        raise Malformed("no array, text or picture")
+    if length > LARGEST[letter]:
+        raise Malformed(f"{length} bytes in one piece; at most {LARGEST[letter]}")
 
 
 def unpacked(letter: bytes, body: bytes) -> Frame:
@@ -93,8 +100,7 @@ def receive(channel: socket.socket, seconds: float | None = None) -> Frame:
     """The next frame; raises Closed, TooLate or Malformed."""
     until = None if seconds is None else time.monotonic() + seconds
     letter, length = HEAD.unpack(exactly(channel, HEAD.size, until))
-    if length > LARGEST:
-        raise Malformed(f"{length} bytes in one piece; at most {LARGEST}")
+    bounded(letter, length)
     return unpacked(letter, exactly(channel, length, until))
 
 

@@ -82,7 +82,7 @@ class Run:
 
     def mark(self, handed_in: Submission, asked: ProblemSet) -> tuple[Record, bool]:
         """The record of a submission, the one there is or a new one; and whether it replaces another."""
-        data = handed_in.path.read_bytes() if handed_in.path else handed_in.problem.encode()
+        data = contents(handed_in)
         when = handed_in.when.isoformat() if handed_in.when else None
         file, digest = records.digest(data), records.digest(asked.digest, data, str(when).encode())
         before = records.earlier(self.course.folder, asked.name, handed_in.student)
@@ -111,6 +111,14 @@ class Run:
         feedback.write_copy(notebook, asked.blank, rubrics, runs, copy)
         cells = tuple((number + 1, run.outcome, run.text) for number, run in runs.items())
         return Record(*who, "ok", "", when, marks, cells)
+
+
+def contents(handed_in: Submission) -> bytes:
+    """What was handed in, to tell it from other submissions; of a file too large to be read, its size."""
+    if handed_in.path is None:
+        return (handed_in.problem + handed_in.note).encode()
+    size = handed_in.path.stat().st_size
+    return handed_in.path.read_bytes() if size <= notebooks.LARGEST else str(size).encode()
 
 
 def nothing(asked: ProblemSet, status: Status) -> tuple[Mark, ...]:

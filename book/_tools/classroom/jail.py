@@ -56,6 +56,7 @@ class Limits:
     Attributes:
         seconds: of a processor, for one cell or one call.
         patience: seconds by the clock for the same, after which the process is killed.
+        whole: seconds by the clock for all of a submission.
         memory: bytes of address space.
         disk: bytes of its home.
         file: bytes of one file.
@@ -64,6 +65,7 @@ class Limits:
 
     seconds: float = 60.0  # a first call may have to compile the engine: some twelve of them
     patience: float = 180.0
+    whole: float = 1800.0
     memory: int = 2 * 2**30
     disk: int = 2**28
     file: int = 2**26

@@ -8,6 +8,7 @@ that cell or that question; the process is then started anew without it.
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +18,7 @@ import numpy as np
 from aggbandit import checks
 from classroom import frames
 from classroom.jail import Limits, Process
-from classroom.notebooks import Notebook, Question, answer_of, source
+from classroom.notebooks import Notebook, Question, answer_of, source, writable
 
 Status = Literal[
     "ok",
@@ -39,6 +40,9 @@ STATUS_OF: dict[str, Status] = {
 }
 ENDINGS: dict[str, Status] = {"timed out": "timed out", "out of memory": "out of memory", "died": "crashed"}
 OUTCOMES = {"done", "error", "not answered", "no function", "nothing", "no numbers", *ENDINGS}
+GIVEN_UP = {True: "your notebook takes too long", False: "your code ended its process too often"}
+PICTURES = 60  # figures of a submission that are kept
+TEXT = 10_000  # characters of a report that are kept
 RESTARTS = 10  # how often a submission may end its process; then what is left is not tried any more
 
 
@@ -96,10 +100,11 @@ class Session:
         self.process: Process | None = None
         self.starts = 0
         self.ending: Reply | None = None  # how the last call ended, where it neither returned nor raised
+        self.until = time.monotonic() + limits.whole
 
     def ready(self) -> bool:
         """Have a process in which all cells have run but those that end it; False where there can be none."""
-        while self.process is None and self.starts <= RESTARTS:
+        while self.process is None and self.starts <= RESTARTS and time.monotonic() < self.until:
             self.starts += 1
             self.process = self.start(self.limits)
             for number in range(len(self.cells)):
@@ -114,13 +119,15 @@ class Session:
         """Run one cell and keep what it printed and drew."""
         said = self.ask({"cell": number + 1, "source": self.cells[number]})
         drawn = self.ask({"figures": True}) if self.process else Reply("died")
-        self.runs[number] = Reply(said.outcome, said.text, None, drawn.pictures)
+        kept = sum(len(run.pictures) for run in self.runs.values())
+        self.runs[number] = Reply(said.outcome, said.text, None, drawn.pictures[: max(0, PICTURES - kept)])
 
     def ask(self, request: dict[str, object], arrays: Iterable[np.ndarray] = ()) -> Reply:
         """Ask the process; where it does not answer properly it is ended."""
         assert self.process is not None
+        patience = min(self.limits.patience, max(0.01, self.until - time.monotonic()))
         try:
-            return understood(self.process.ask(request, list(arrays), self.limits.patience))
+            return understood(self.process.ask(request, list(arrays), patience))
         except frames.TooLate:
             reply = Reply("timed out")
         except frames.Closed:
@@ -136,7 +143,8 @@ class Session:
         def call(*arguments: object) -> object:
             values = [sendable(value) for value in arguments]
             if not self.ready():
-                self.ending = Reply("died", "your code ended its process too often")
+                late = time.monotonic() >= self.until
+                self.ending = Reply("timed out" if late else "died", GIVEN_UP[late])
             else:
                 reply = self.ask({"call": name, "arguments": len(values)}, values)
                 if reply.outcome not in ENDINGS:
@@ -169,7 +177,7 @@ def understood(answer: list[frames.Frame]) -> Reply:
         raise frames.Malformed("what is no report") from error
     if outcome not in OUTCOMES or not isinstance(text, str):
         raise frames.Malformed("what is no report")
-    return Reply(outcome, text, None, pictures)
+    return Reply(outcome, writable(text[:TEXT]), None, pictures)
 
 
 def returned(reply: Reply) -> object:

@@ -71,10 +71,15 @@ def write(notebook: Notebook, path: Path) -> None:
 
 
 def source(cell: Cell) -> str:
-    """The text of a cell; empty where it is none."""
+    """The text of a cell, of characters that can be written; empty where it is none."""
     text = cell.get("source", "")
     lines = text if isinstance(text, list) else [text]
-    return "".join(line for line in lines if isinstance(line, str))
+    return writable("".join(line for line in lines if isinstance(line, str)))
+
+
+def writable(text: str) -> str:
+    """The text with a question mark for each half of a character, which no file can hold."""
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def with_source(cell: Cell, text: str) -> Cell:

@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from classroom.notebooks import writable
+
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 CANVAS = re.compile(r"[^_]+_(?:LATE_)?(?P<id>\d+)_\d+_(?P<name>.+)")
 MOODLE = re.compile(r".+_(?P<id>\d+)_assignsubmission_file.*")
@@ -123,7 +125,7 @@ def submission(one: Student, name: str, files: list[tuple[str, Path]], sets: lis
         return Submission(one.id, name, latest, handed_in(latest))
     strays = [shown for shown, path in files if is_stray(shown, path, name, sets)]
     if strays:
-        note = f"{strays[0]} was handed in; the file must be named {name}.ipynb"
+        note = f"{writable(strays[0])} was handed in; the file must be named {name}.ipynb"
         return Submission(one.id, name, None, None, "wrong name", note)
     return Submission(one.id, name, None, None, "missing", "nothing was handed in")
 

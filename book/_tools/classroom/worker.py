@@ -176,7 +176,8 @@ def open_figures() -> list[bytes]:
     for number in pyplot.get_fignums()[:FIGURES]:
         file = io.BytesIO()
         pyplot.figure(number).savefig(file, format="png", dpi=100, metadata={"Software": None})
-        pictures.append(file.getvalue())
+        if len(file.getvalue()) <= frames.LARGEST[b"P"]:
+            pictures.append(file.getvalue())
     pyplot.close("all")
     return pictures
 

@@ -88,6 +88,23 @@ def test_interrupted_it_goes_on(straight, tmp_path, pressed_in, monkeypatch):
     same(swept(folder=tmp_path), straight)
 
 
+def test_a_learner_that_cannot_go_on_begins_anew(tmp_path, monkeypatch):
+    arguments = {"learners": {"leader": lambda mdp, episodes: ab.FollowTheLeader(mdp)}, "seeds": 1}
+    observe, count = ab.FollowTheLeader.observe, [0]
+
+    def pressing(self, feedback):
+        count[0] += 1
+        if count[0] == 5:
+            signal.raise_signal(signal.SIGINT)
+        observe(self, feedback)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(ab.FollowTheLeader, "observe", pressing)
+        with pytest.raises(KeyboardInterrupt, match="was stopped after 5 episodes"):
+            swept(**arguments, folder=tmp_path)
+    same(swept(**arguments, folder=tmp_path), swept(**arguments))
+
+
 @pytest.mark.parametrize("damage", ["cut", "a byte", "empty", "another run"])
 def test_a_damaged_file_is_refused_and_played_again(straight, tmp_path, damage, caplog):
     swept(folder=tmp_path)

@@ -36,7 +36,7 @@ from aggbandit.losses import LossSequence
 from aggbandit.mdp import FiniteHorizonMDP
 from aggbandit.worlds import World
 
-__all__ = ["resume", "simulate"]
+__all__ = ["can_compile", "resume", "simulate"]
 
 ENGINES = ("auto", "compiled", "reference")
 FEEDBACKS = (AggregateFeedback, FullFeedback, StepFeedback)
@@ -44,6 +44,19 @@ FEEDBACKS = (AggregateFeedback, FullFeedback, StepFeedback)
 LONG, JUDGED = 60.0, 1.0
 
 log = logging.getLogger("aggbandit")
+
+
+def can_compile() -> bool:
+    """Whether there is a compiled engine: Numba is installed. A long run without it is better made shorter.
+
+    Returns:
+        True if it is.
+
+    Example:
+        >>> import aggbandit as ab
+        >>> nights = 100_000 if ab.simulation.can_compile() else 1_000
+    """
+    return importlib.util.find_spec("numba") is not None
 
 
 def simulate(
@@ -415,7 +428,7 @@ def _runner(job: _Job, engine: str) -> _Run:
             f"it must be one of {', '.join(f.__name__ for f in FEEDBACKS)}"
         )
     if engine != "reference" and plays(learner):
-        if importlib.util.find_spec("numba") is not None:
+        if can_compile():
             from aggbandit.engine.bridge import run_of
 
             return run_of(learner, job.mdp, job.losses)

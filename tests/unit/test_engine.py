@@ -164,6 +164,7 @@ def test_without_numba_the_reference_plays(monkeypatch):
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name: None if name == "numba" else find_spec(name)
     )
+    assert not ab.simulation.can_compile()
     mdp, losses = dirichlet(2, 2, 2), mixed((2, 2, 2, 2), 3)
     agent = ab.AggregateFeedbackLearner(2, 2, 2, 6, **PAPER)
     assert ab.simulate(agent, mdp, losses, np.random.default_rng(0)).engine == "reference"

@@ -1,4 +1,4 @@
-"""Find a Chromium for the tests of the site: the system's, or the one that Playwright installed.
+"""Find a Chromium for the tests in a browser: the system's, or the one that Playwright installed.
 
 Run as a program it says whether there is one, before anything that takes longer is begun.
 """
@@ -14,6 +14,10 @@ from pathlib import Path
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome")
 CACHES = ("~/.cache/ms-playwright", "~/Library/Caches/ms-playwright")
 APPLICATIONS = ("Google Chrome", "Chromium")
+# What it is started with: nothing that asks any host but this machine.
+HOSTS = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update", f"--host-resolver-rules={HOSTS}"]
 ADVICE = """make test: no Chromium or Chrome was found, and the book is tested in one. To get one:
   Debian, Ubuntu, WSL:  sudo apt-get install chromium
   macOS:                brew install --cask google-chrome

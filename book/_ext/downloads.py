@@ -1,8 +1,9 @@
 """Sphinx extension: a chapter that is downloaded says where its package is to be had.
 
-In a clone of the book, in its JupyterLab and in the reader's browser the package is there. A chapter that went
-out alone is opened somewhere else, and its first cell stops at the first import. So the copy that the page's
-download button gives has one comment more, before that import: the setting `install_hint` of _config.yml.
+In a clone of the book, in its JupyterLab and in the reader's browser the package is there. A chapter that
+went out alone is opened somewhere else, and its first cell stops at the first import. So the copy that the
+page's download button gives has one comment more, before that import: the setting `install_hint` of
+_config.yml.
 """
 
 from __future__ import annotations

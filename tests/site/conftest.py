@@ -21,9 +21,6 @@ SITE = TESTS.parent / "_build" / "html"
 LIMIT = 120_000  # milliseconds after which a page is taken to hang, on a machine that is busy
 NARROW = {"width": 360, "height": 800}
 WIDE = {"width": 1280, "height": 900}
-HOSTS = "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
-FLAGS += ["--disable-background-networking", "--disable-component-update", f"--host-resolver-rules={HOSTS}"]
 
 
 def pages() -> list[str]:
@@ -66,7 +63,7 @@ def browser() -> Iterator[Browser]:
     path = browsers.find()
     assert path, browsers.ADVICE
     with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        running = playwright.chromium.launch(executable_path=path, args=browsers.FLAGS)
         yield running
         running.close()
 

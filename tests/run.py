@@ -67,6 +67,7 @@ ALL = {
     "classroom": (["classroom"], ["-n", "2", "--dist", "loadfile"]),
     "chapters, run again": (["notebooks", CHAPTERS], NBVAL),
     "site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"]),
+    "lab, in a browser": (["lab"], []),
     "live, in a browser": (["live"], []),
 }
 LIVE = {"live, every chapter": (["live"], ["--every-chapter"])}

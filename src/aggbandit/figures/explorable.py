@@ -43,8 +43,9 @@ is what viewers without widgets show: an untrusted notebook, GitHub, an export t
 
 When it draws. Run for the book, the call draws everything at once, so that the notebook is complete. In a
 live notebook (JupyterLab, or the kernel in the page) it draws the opening frame at once, any other when it
-is first asked for, and the rest while the kernel is idle: a few seconds later everything is there, and
-JupyterLab's "Save Widget State" keeps it. Until a frame is drawn, the last one stands in its place, dimmed.
+is first asked for, and the rest while the kernel is idle: a few seconds later everything is there. `make lab`
+keeps it when a chapter is saved; elsewhere JupyterLab's "Save Widget State" does. Until a frame is drawn, the
+last one stands in its place, dimmed.
 The environment variable `AGGBANDIT_FRAMES` (`all` or `live`) overrides the guess.
 """
 

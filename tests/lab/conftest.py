@@ -103,10 +103,23 @@ class Lab:
             [name, arguments],
         )
 
+    def run(self) -> None:
+        """Run all cells of the notebook that is shown, and wait until the last has run."""
+        self.command("notebook:clear-all-cell-outputs")
+        self.command("notebook:run-all-cells")
+        self.page.wait_for_function(
+            """() => jupyterapp.shell.currentWidget.content.widgets
+              .every(cell => cell.model.type !== "code" || cell.model.executionCount)"""
+        )
+
     def close(self) -> None:
-        """Close what is open, and end its kernels."""
-        self.command("application:close-all")
-        self.page.evaluate("jupyterapp.serviceManager.sessions.shutdownAll()")
+        """Put away what is open, saved or not, and end its kernels."""
+        self.page.evaluate(
+            """() => {
+              [...jupyterapp.shell.widgets("main")].forEach(widget => widget.dispose());
+              return jupyterapp.serviceManager.sessions.shutdownAll();
+            }"""
+        )
 
 
 @pytest.fixture(scope="session")

@@ -12,11 +12,12 @@ from classroom import course, grading, jail, roster
 
 REFUSAL = """grade: submissions are not run here, since nothing would hold them: {reason}.
 Marking wants Linux and bubblewrap: `apt-get install bubblewrap`, or `dnf install bubblewrap`. Elsewhere a
-container does, for instance, from the top of the repository:
-    docker run --rm -it --security-opt seccomp=unconfined --security-opt apparmor=unconfined --cap-add
-    SYS_ADMIN \\
-        -v "$PWD":/book -v COURSE:/course -v SUBMISSIONS:/submissions -w /book python:3.12 \\ sh -c 'apt-get
-        update && apt-get install -y bubblewrap && make grade COURSE=/course SUBMISSIONS=/submissions'
+container does, for instance, from the top of this repository, with the course and submissions below /home/me:
+    docker run --rm -it --cap-add SYS_ADMIN --cap-add NET_ADMIN \\
+        --security-opt seccomp=unconfined --security-opt apparmor=unconfined \\
+        -v "$PWD":/book:ro -v /home/me:/home/me python:3.12 sh -c 'apt-get update &&
+            apt-get install -y bubblewrap && cp -r /book /tmp/book && cd /tmp/book && rm -rf .venv &&
+            make grade COURSE=/home/me/my-course SUBMISSIONS=/home/me/handed-in'
 `--unsafe` runs them all the same, with your rights: they can read and delete what you can."""
 
 

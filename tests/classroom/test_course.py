@@ -162,11 +162,14 @@ def test_the_wheel_is_the_package(made: course.Course, tmp_path: Path) -> None:
 
 
 def test_a_course_lies_outside_of_the_repository_and_keeps_its_seed(
-    made: course.Course, assignments: Path
+    made: course.Course, assignments: Path, tmp_path: Path
 ) -> None:
     with pytest.raises(course.BadCourse, match="inside of the book's repository"):
         course.make(course.BOOK / "my-course", "seed", assignments)
     with pytest.raises(course.BadCourse, match="a course of another seed"):
         course.make(made.folder, "other", assignments)
+    (tmp_path / "course.json").write_text((made.folder / "course.json").read_text().replace("null", '"soon"'))
+    with pytest.raises(course.BadCourse, match="Invalid isoformat string: 'soon'"):
+        course.load(tmp_path)
     with pytest.raises(course.BadCourse, match="is no course"):
         course.load(made.folder / "source")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from classroom.jail import Limits, NoJail, Process
 
-from classroom import frames, seccomp
+from classroom import frames, jail, seccomp
 
 LIMITS = Limits(seconds=5, patience=60, memory=2**30, disk=2**24, file=2**22)
 
@@ -58,6 +58,18 @@ def test_it_writes_nowhere_but_at_home(process: Process, folder: str) -> None:
     outcome, text = said(process, f"open('{folder}/x', 'w')")
     assert outcome == "error", text
     assert said(process, "open('x', 'w').write('mine')") == ("done", "4\n")
+
+
+@pytest.mark.parametrize("user", [0, 1000])
+def test_a_user_s_jail_is_as_tight(user: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "getuid", lambda: user)
+    words = " ".join(jail.command(LIMITS, 9))
+    for space in ("ipc", "pid", "net", "uts", *(["user"] if user else [])):
+        assert f"--unshare-{space}" in words
+    rules = ["--cap-drop ALL", "--clearenv", "--remount-ro /dev", "--remount-ro / ", "--seccomp 9"]
+    for rule in [*rules, "--new-session", "--die-with-parent"]:
+        assert rule in words
+    assert ("CAP_SETUID" in words) == (user == 0)
 
 
 def test_it_deletes_nothing(process: Process) -> None:
@@ -160,8 +172,6 @@ def test_a_pickle_is_no_array(tmp_path: Path) -> None:
 
 
 def test_without_bubblewrap_there_is_no_jail(monkeypatch: pytest.MonkeyPatch) -> None:
-    from classroom import jail
-
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NoJail, match="is not installed"):
         jail.jailed(LIMITS)

@@ -46,6 +46,7 @@ import re
 import secrets
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
+from datetime import datetime
 from pathlib import Path
 
 from classroom import notebooks
@@ -129,6 +130,8 @@ def load(folder: Path) -> Course:
     try:
         entries = json.loads(file.read_text(encoding="utf-8"))
         rules = Rules(**entries["late"])
+        for due in filter(None, entries["due"].values()):
+            datetime.fromisoformat(due)
         return Course(folder, entries["name"], entries["seed"], dict(entries["due"]), rules)
     except FileNotFoundError as error:
         raise BadCourse(

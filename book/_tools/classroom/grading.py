@@ -3,7 +3,8 @@
 Each submission is marked by itself, whatever it does; its record is written at once. A run that is
 interrupted goes on where it stopped, and a run repeated marks only what has changed: a submission, a set, or
 the checks. A student's latest submission counts. What a person has entered by hand stays, and is shown again
-for marking if the submission has changed since.
+for marking if the submission has changed since. `OPTIONS="--again ada"` marks a student's work once more,
+after an appeal or a change of rules; it gives the same marks for the same work.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from typing import Any
 
 import assets
 from live_contents import notebooks
-from live_files import collect
+from live_files import OWN_FOLDER, collect
 from live_lock import locked, official_packages, own_wheels
 
 TOOLS = Path(__file__).resolve().parent
@@ -34,6 +34,7 @@ CORE_FILES = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm",
 LOCK = "pyodide-lock.json"
 FOLDER = "lite"
 SHELL = ("run.html", "run.js", "run.css")
+APPLICATION = 11  # megabytes of JupyterLite that a first visit fetches, as measured
 EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
 EXTENSIONS += ("anywidget", "jupyterlab-myst")
 BUILDERS = ("jupyterlite-core", "jupyterlite-pyodide-kernel", "jupyterlab-myst", "anywidget", "ipywidgets")
@@ -45,7 +46,7 @@ class Kernel:
 
     Attributes:
         lock: What Pyodide can load, and the hash of each file.
-        megabytes: How much a browser fetches at most.
+        megabytes: How much a browser fetches at most, the notebook application included.
     """
 
     lock: Mapping[str, Any]
@@ -67,11 +68,14 @@ def gather() -> Kernel | str:
     WHEELS.mkdir(parents=True, exist_ok=True)
     absent = collect(wanted, pure, official["info"]["version"], WHEELS)
     if absent:
-        return f"{len(absent)} files were found nowhere, {absent[0]} among them (is the network there?)"
+        return (
+            f"{len(absent)} packages of Pyodide were found nowhere, {absent[0]} among them "
+            f"(is the network there? {OWN_FOLDER} may name a folder that has them)"
+        )
     for old in WHEELS.glob("*-0_*.whl"):  # ours, of earlier builds
         old.unlink()
     lock = locked(official, wanted, pure, own_wheels(WHEELS))
-    return Kernel(lock, round(sum(file.stat().st_size for file in kernel_files(lock)) / 1e6))
+    return Kernel(lock, APPLICATION + round(sum(file.stat().st_size for file in kernel_files(lock)) / 1e6))
 
 
 def fetch_core() -> str | None:

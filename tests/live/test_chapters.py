@@ -58,8 +58,7 @@ def test_a_slider_has_python_draw(notebook: Notebook) -> None:
     handle = notebook.frame.wait_for_selector(".ab-explorable .noUi-handle", state="attached")
     assert handle
     handle.evaluate("slider => slider.scrollIntoView({ block: 'center' })")
-    before = handle.evaluate(PICTURE)
-    assert before
+    before = notebook.frame.wait_for_function(PICTURE, arg=handle).json_value()
     handle.evaluate("slider => slider.focus()")
     notebook.page.keyboard.press("End")
     notebook.frame.wait_for_function(

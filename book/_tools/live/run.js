@@ -169,6 +169,14 @@
     }
   }
 
+  /** Ask the server anew for what names all else: a browser may have kept it from an earlier edition. */
+  async function renew() {
+    const names = ["jupyter-lite.json", "notebooks/jupyter-lite.json", "api/contents/all.json", `files/${file}`];
+    names.push("static/pyodide/pyodide-lock.json");
+    const answers = await Promise.all(names.map((name) => fetch(name, { cache: "no-cache" })));
+    return answers[names.indexOf(`files/${file}`)].json();
+  }
+
   async function open() {
     const editions = await (await fetch("editions.json", { cache: "no-cache" })).json();
     if (!Object.hasOwn(editions, chapter)) {
@@ -181,10 +189,10 @@
     document.title = `${title}, live — Only the Total`;
     $("read").textContent = title;
     $("read").href = `../${chapter}.html`;
+    original = sources(await renew());
     await settleEdition();
     frame.src = `notebooks/index.html?path=${encodeURIComponent(file)}`;
     setInterval(look, TICK);
-    original = sources(await (await fetch(`files/${file}`)).json());
   }
 
   $("run").addEventListener("click", () => application().commands.execute("notebook:run-all-cells"));

@@ -48,10 +48,11 @@ figures.explorable(
 )
 """
 DRAGS = """
-still = '<svg viewBox="0 0 10 10"><circle cx="5" cy="5" r="2"/></svg>'
+import numpy as np
+from aggbandit.figures.chapters import ch04
+
 figures.draggable(
-    "direction", {"corners": [[1.0, 2.0], [2.0, 1.0]]}, start={"theta": 40.0},
-    still=still, caption="Turn the arrow.", alt="An arrow.",
+    "thales", **ch04.guessing(np.array([0.9, 0.4]), angle=75), caption="Drag $u$ round its circle."
 )
 """
 PRINTS = "print(sorted({'a', 'b'}), list({'a', 'b', 'c'}))"
@@ -79,19 +80,21 @@ class Lab:
     book: Path
 
     def open(self, name: str) -> None:
-        """Open a notebook and wait until all of its text is rendered."""
+        """Open a notebook and wait until all of its text is rendered and its kernel is at rest."""
         self.command("docmanager:open", path=name)
         self.wait_for(name)
 
     def wait_for(self, name: str) -> None:
-        """Wait until a notebook is shown, with all of its text rendered."""
+        """Wait until a notebook is shown, with all of its text rendered, and its kernel is at rest."""
         cells = json.loads((self.book / name).read_text(encoding="utf-8"))["cells"]
         texts = sum(cell["cell_type"] == "markdown" and bool(cell["source"]) for cell in cells)
         self.page.wait_for_function(
             """([name, shown, texts]) => {
               const current = jupyterapp.shell.currentWidget;
               const rendered = document.querySelectorAll(`${shown} .jp-MarkdownCell .myst`);
-              return current?.context?.path === name && rendered.length >= texts;
+              const kernel = current?.sessionContext?.session?.kernel;
+              return current?.context?.path === name && rendered.length >= texts &&
+                kernel?.connectionStatus === "connected" && kernel.status === "idle";
             }""",
             arg=[name, SHOWN, texts],
         )

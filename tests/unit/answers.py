@@ -542,6 +542,33 @@ def epochs_counted(visits):
     return np.cumsum(epoch_ends(visits))
 
 
+# --- bounds -------------------------------------------------------------------------------------------------
+
+
+def worst_regret(x, corners):
+    return np.maximum(x - corners, 0).sum(axis=1).max()
+
+
+def worst_of_all_differences(x, corners):
+    return (x - corners).sum(axis=1).max()
+
+
+def worst_in_the_norm(x, corners):
+    return np.abs(x - corners).sum(axis=1).max()
+
+
+def worst_of_the_nearest(x, corners):
+    return np.maximum(x - corners, 0).sum(axis=1).min()
+
+
+def worst_on_average(x, corners):
+    return np.maximum(x - corners, 0).sum(axis=1).mean()
+
+
+def worst_against_each_cell(x, corners):
+    return np.maximum(x - corners, 0).max(axis=0).sum()
+
+
 RIGHT = {
     function.__name__: function
     for function in (
@@ -564,10 +591,20 @@ RIGHT = {
         increasing_rate,
         confidence_radius,
         epoch_ends,
+        worst_regret,
     )
 }
 
 WRONG = {
+    "worst_regret": [
+        (worst_of_all_differences, "no prices in [0, 1] cost more"),
+        (worst_in_the_norm, "there are prices that cost as much"),
+        (worst_of_the_nearest, "the worst"),
+        (worst_on_average, "the worst"),
+        (worst_against_each_cell, "several comparators"),
+        (lambda x, corners: np.maximum(corners - x, 0).max(), "the worst"),
+        (lambda x, corners: 1.0, "against itself"),
+    ],
     "expected_total": [
         (total_with_values_of_here, "the sum over all trajectories"),
         (total_forward, "the sum over all trajectories"),

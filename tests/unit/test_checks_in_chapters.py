@@ -51,7 +51,7 @@ def test_every_exercise_is_followed_by_its_answer_and_its_solution(chapter):
 
 def test_every_chapter_asks_for_a_function():
     asked = {chapter.stem[:2] for chapter in CHAPTERS if any(param.values[0] == chapter for param in CODING)}
-    assert asked == {f"{number:02}" for number in range(1, 12)}
+    assert asked >= {f"{number:02}" for number in range(1, 13)}
 
 
 @pytest.mark.parametrize(("chapter", "cell"), CODING)

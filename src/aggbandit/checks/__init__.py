@@ -11,6 +11,7 @@ and says what the function breaks on instances made for this. The same checks ma
 
 from aggbandit.checks.assignments import algorithm_2, occupancy_violations
 from aggbandit.checks.barriers import barrier_gradient, barrier_hessian, bregman, dikin_point
+from aggbandit.checks.bounds import worst_regret
 from aggbandit.checks.descent import mirror_step, partial_minimum, regret_ledger
 from aggbandit.checks.distortion import distorted_play
 from aggbandit.checks.estimation import one_point_estimate, optimistic_loss
@@ -46,6 +47,7 @@ ALL: dict[str, Check] = {
         epoch_ends,
         induced_occupancy,
         partial_minimum,
+        worst_regret,
         occupancy_violations,
         algorithm_2,
     )
@@ -77,4 +79,5 @@ __all__ = [
     "policy_of_occupancy",
     "regret",
     "regret_ledger",
+    "worst_regret",
 ]

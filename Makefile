@@ -1,6 +1,6 @@
 # One command builds the book, one command tests it. `make` alone lists what there is.
 # Needed beforehand: Linux, macOS or WSL with Python 3.11 or later, make and git; `make test` also wants a
-# Chromium or Chrome.
+# Chromium or Chrome, and bubblewrap for the tests of marking.
 
 ifeq ($(OS),Windows_NT)
 $(error Windows itself is not supported: run make inside WSL, in a Linux such as Ubuntu)

@@ -8,6 +8,7 @@ import shutil
 import sqlite3
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import nbformat
@@ -17,7 +18,7 @@ from classroom.exports import Result
 from classroom.grading import Run
 from classroom.jail import Limits, Process
 
-from classroom import course, gradebook, grading, notebooks, roster
+from classroom import course, exports, gradebook, grading, notebooks, roster
 
 LIMITS = Limits(seconds=4, patience=30, memory=2**30)
 ROSTER = """\
@@ -233,6 +234,14 @@ def test_lateness_costs_what_the_rules_say(
         moment = roster.handed_in(tmp_path / "set-1.ipynb")
         assert roster.days_late(moment, "2027-02-01T00:00:00+01:00", 0) == days
         assert roster.days_late(moment, "2027-02-01T00:00:00+01:00", 2) == max(0, days - 2)
+
+
+@pytest.mark.parametrize(("days", "left"), [(0, 6.0), (1, 5.4), (5, 3.0), (6, 0.0)])
+def test_a_late_total_is_less(graded: tuple[course.Course, list[Result]], days: int, left: float) -> None:
+    ada = next(one for one in graded[1] if one.student.id == "ada")
+    late = replace(ada.record, when=f"2027-01-{10 + days:02d}T00:00:00+00:00")
+    due, rules = "2027-01-10T00:00:00+00:00", course.Rules(late_a_day=0.1, late_days=5)
+    assert exports.result(ada.student, late, ada.entries, 10, due, rules).total == pytest.approx(left)
 
 
 @pytest.mark.parametrize(

@@ -44,6 +44,12 @@ def errors(notebook: Notebook) -> list[str]:
     return found
 
 
+def await_stored(notebook: Notebook, file: str, words: str) -> None:
+    """Wait until the browser's storage holds a copy with the words."""
+    while words not in notebook.page.evaluate(STORED, file):
+        notebook.page.wait_for_timeout(500)
+
+
 def test_every_cell_runs_to_its_end(notebook: Notebook) -> None:
     notebook.ready()
     notebook.page.click("#run")
@@ -94,9 +100,7 @@ def test_a_loop_that_does_not_end_is_ended(notebook: Notebook) -> None:
 def test_an_edited_copy_survives_a_reload(notebook: Notebook, chapter: str) -> None:
     notebook.add("# a line of my own")
     file = f"{chapter}.ipynb"
-    notebook.page.wait_for_function(
-        f"async file => (await ({STORED})(file)).includes('line of my own')", arg=file
-    )
+    await_stored(notebook, file, "line of my own")
     notebook.page.reload()
     notebook.opened()
     assert notebook.cells()[-1]["source"] == "# a line of my own"
@@ -142,9 +146,7 @@ def test_the_way_back_asks_first(notebook: Notebook, chapter: str) -> None:
 @pytest.mark.once
 def test_a_new_edition_replaces_a_copy_that_was_only_run(notebook: Notebook, chapter: str) -> None:
     notebook.command("docmanager:save")
-    notebook.page.wait_for_function(
-        f"async file => (await ({STORED})(file)) !== 'null'", arg=f"{chapter}.ipynb"
-    )
+    await_stored(notebook, f"{chapter}.ipynb", "cells")
     notebook.page.evaluate(AGE, [chapter, False])
     notebook.page.goto("about:blank")
     notebook.page.go_back()

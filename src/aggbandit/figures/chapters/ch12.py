@@ -97,8 +97,7 @@ def digits(worlds: Mapping[str, Mapping[str, float]]) -> Figure:
     """Of what factors a threshold is made: bars of powers of ten that add up to it.
 
     Args:
-        worlds: By world, the factors by name; their product is the threshold. A factor below one is drawn
-            back from the end.
+        worlds: By world, the factors by name; their product is the threshold.
 
     Returns:
         The figure.
@@ -106,16 +105,18 @@ def digits(worlds: Mapping[str, Mapping[str, float]]) -> Figure:
     fig: Figure
     fig, ax = axes(height=0.9 + 0.95 * len(worlds))
     for row, (world, factors) in enumerate(worlds.items()):
-        end = 0.0
+        end, wide = 0.0, min(factors.values()) > 1e4
+        if not wide:  # all names in one line
+            ax.text(0, row - 0.24, " times ".join(factors), ha="left", va="bottom", fontsize=9.5)
         for i, (name, factor) in enumerate(factors.items()):
             size = math.log10(factor)
             ax.barh(row, size, left=end, height=0.36, color=BOUND, alpha=0.9 - 0.2 * (i % 4), ec=INK, lw=0.8)
-            if size > 0:
-                ax.text(end + size / 2, row - 0.24, f"{name}", ha="center", va="bottom", fontsize=9.5)
-                ax.text(end + size / 2, row, f"{size:.1f}", ha="center", va="center", fontsize=10)
+            if wide:
+                ax.text(end + size / 2, row - 0.24, name, ha="center", va="bottom", fontsize=9.5)
+            ax.text(end + size / 2, row, f"{size:.1f}", ha="center", va="center", fontsize=9.5)
             end += size
         ax.text(end + 0.4, row, f"{world}: $10^{{{end:.1f}}}$", va="center", fontsize=10.5)
-    ax.set(ylim=(len(worlds) - 0.6, -0.75), xlim=(0, 44), yticks=[])
+    ax.set(ylim=(len(worlds) - 0.6, -0.75), xlim=(0, 34), yticks=[])
     ax.set_xlabel("powers of ten")
     return fig
 
@@ -140,7 +141,7 @@ def meanwhile(
         ax.plot([float(np.mean(runs)), bound], [row, row], color=FAINT, lw=5, solid_capstyle="butt")
         ax.plot(runs, np.full(len(runs), row), "o", color=LEARNER, ms=5, alpha=0.6)
         ax.plot(bound, row, "|", color=BOUND, ms=20, mew=3)
-        ax.text(3e-2, row - 0.26, name, va="bottom", fontsize=10.5)
+        ax.text(9e8, row, name, ha="right", va="center", fontsize=10.5)
     for i, (name, value) in enumerate(references.items()):
         ax.axvline(value, color=BASELINE, lw=1.3, ls=DASHES[1 + i])
         ax.text(value, -1.05 - 0.42 * i, f" {name}", color=BASELINE, fontsize=10, va="bottom")

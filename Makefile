@@ -62,6 +62,7 @@ quick: $(READY)  ## the tests to run every few minutes: lint, types, unit and pr
 	@$(BIN)/python tests/run.py quick
 
 bench: $(READY)  ## measure the figures of merit and write book/bench.md (two minutes)
+	@$(BIN)/python tests/benchmarks/first_figure.py
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE \
 	    $(BIN)/python -m pytest -q -s tests/benchmarks/figures_of_merit.py \
 	    --benchmark-timer=time.process_time --benchmark-disable-gc --benchmark-columns=median,rounds

@@ -47,7 +47,8 @@ def threshold(bound: Bound, per_episode: float) -> int:
     if power is None:
         raise ValueError("bound is above per_episode K at all K up to 2^400; it must fall below it")
     # The power before is silent; between the two the bound over K falls.
-    low, high = 2 ** (power - 1), 2**power
+    high: int = 2**power
+    low = high // 2
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if speaks(middle) else (middle, high)

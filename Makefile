@@ -13,7 +13,7 @@ READY  := .venv/ready
 BOOK   := $(BIN)/python book/_tools
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf slides serve lab execute test test-live quick bench soak lint lock clean course grade forget
+.PHONY: help book pdf slides serve lab execute test test-live quick bench soak lint lock clean course grade mark forget
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -38,13 +38,17 @@ lab: $(READY)  ## open the chapters in JupyterLab
 execute: $(READY)  ## run every chapter again, in place (CHAPTER=book/name.ipynb: only that one)
 	@$(BOOK)/execute.py $(CHAPTER)
 
-course: $(READY)  ## make a teacher's course from the problem sets (INTO=../my-course, SEED=anything secret)
+course: $(READY)  ## make a teacher's course from the problem sets (INTO=../my-course; a secret seed is drawn)
 	$(if $(INTO),,$(error Say where the course is made: make course INTO=../my-course))
 	@$(BOOK)/course.py "$(INTO)" $(if $(SEED),--seed "$(SEED)")
 
 grade: $(READY)  ## mark what was handed in (COURSE=../my-course SUBMISSIONS=../handed-in); wants Linux and bubblewrap
 	$(if $(and $(COURSE),$(SUBMISSIONS)),,$(error Say what is marked: make grade COURSE=../my-course SUBMISSIONS=../handed-in))
 	@$(BOOK)/grade.py "$(COURSE)" "$(SUBMISSIONS)" $(OPTIONS)
+
+mark: $(READY)  ## open nbgrader's form grader, to mark text and figures by hand (COURSE=../my-course)
+	$(if $(COURSE),,$(error Say what is marked: make mark COURSE=../my-course))
+	@cd "$(COURSE)" && PATH="$(abspath $(BIN)):$$PATH" jupyter lab --LabApp.default_url=/formgrader
 
 forget: $(READY)  ## delete what a course holds of a student (COURSE=../my-course STUDENT=their id)
 	$(if $(and $(COURSE),$(STUDENT)),,$(error Say whose work is deleted: make forget COURSE=../my-course STUDENT=ada))

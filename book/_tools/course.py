@@ -18,13 +18,23 @@ def main() -> int:
     parser.add_argument("--seed", help="what its instances are drawn from (default: a secret one)")
     arguments = parser.parse_args()
     try:
-        made = course.make(arguments.folder, arguments.seed)
+        known = (arguments.folder / "course.json").exists()
+        made = course.make(arguments.folder, arguments.seed, say=lambda line: print(line, flush=True))
     except (course.BadCourse, BadNotebook) as error:
         print(f"course: {error}", file=sys.stderr)
         return 1
     print(f"{len(made.sets)} sets: {', '.join(made.sets)}")
     print(f"for students: {release.pack(made, Limits().seconds)}")
-    print(f"for teachers only: everything else in {made.folder}; when a set is due is written in course.json")
+    print(f"for teachers only: everything else in {made.folder}")
+    if arguments.seed is None and not known:
+        print("a secret seed has been drawn; it stands in course.json, and makes the same course again")
+    if len(made.seed) < course.SHORT:
+        print(
+            f"WARNING: the seed has {len(made.seed)} characters; from the numbers in the notebooks a short"
+            " one can be guessed, and with it the instances that mark. Leave SEED out, and a strong one is drawn."
+        )
+    print(f"next: write your students into {made.folder / 'roster.csv'} and the due dates into course.json,")
+    print("then run `make course` once more without SEED: the dates then stand in the students' README")
     return 0
 
 

@@ -21,7 +21,10 @@ def main() -> int:
         return 1
     for path in deleted:
         print(f"deleted {path}")
-    print("Deleted from the database and its copies too; roster.csv and the files handed in are yours.")
+    print(
+        "Deleted from the database and its copies too. Delete the line of roster.csv and the files handed in"
+    )
+    print("yourself, or the next `make grade` marks them again; it also writes the tables anew.")
     return 0
 
 

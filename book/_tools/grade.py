@@ -43,9 +43,19 @@ def main() -> int:
     except (course.BadCourse, roster.BadRoster, BadNotebook, OSError) as error:
         print(f"grade: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("grade: interrupted; what is marked is kept, run it again", file=sys.stderr)
+        return 130
+    if not results:
+        print(
+            f"grade: nothing in {arguments.submissions} is the work of a student on roster.csv",
+            file=sys.stderr,
+        )
+        return 1
     waiting = sum(one.waiting for one in results)
     tables = run.course.folder / "marks"
-    print(f"{len(results)} submissions; {waiting} answers wait for a person; tables in {tables}")
+    there = sum(one.record.status != "missing" for one in results)
+    print(f"{there} submissions; {waiting} answers wait for a person; tables in {tables}")
     return 0
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import functools
 import io
 import json
+import runpy
 import subprocess
 import sys
 import zipfile
@@ -13,7 +15,7 @@ from pathlib import Path
 import pytest
 import sample
 
-from classroom import course, notebooks, release
+from classroom import course, notebooks, release, roster
 
 
 @pytest.fixture(scope="module")
@@ -169,7 +171,44 @@ def test_a_course_lies_outside_of_the_repository_and_keeps_its_seed(
     with pytest.raises(course.BadCourse, match="a course of another seed"):
         course.make(made.folder, "other", assignments)
     (tmp_path / "course.json").write_text((made.folder / "course.json").read_text().replace("null", '"soon"'))
-    with pytest.raises(course.BadCourse, match="Invalid isoformat string: 'soon'"):
+    with pytest.raises(course.BadCourse, match="due of set-1 is 'soon'; it is written like '2027-"):
         course.load(tmp_path)
     with pytest.raises(course.BadCourse, match="is no course"):
         course.load(made.folder / "source")
+
+
+@pytest.mark.parametrize("due", ["5 December 2026", "2027-01-31T23:59:00", "2027-01-31", 3])
+def test_a_due_date_is_a_moment_with_its_time_zone(made: course.Course, tmp_path: Path, due: object) -> None:
+    text = (made.folder / "course.json").read_text().replace("null", json.dumps(due))
+    (tmp_path / "course.json").write_text(text)
+    with pytest.raises(course.BadCourse, match=r"due of set-1 is .*; it is written like '2027-01-31T23:59"):
+        course.load(tmp_path)
+
+
+def test_a_course_has_a_roster_to_fill_in_and_keeps_it(made: course.Course, assignments: Path) -> None:
+    path = made.folder / "roster.csv"
+    assert path.read_text() == "id,name,email,canvas_id,extra_days\n"
+    assert roster.read(path) == []
+    path.write_text("id\nada\n")
+    course.make(made.folder, None, assignments)
+    assert path.read_text() == "id\nada\n"
+    path.write_text("id,name,email,canvas_id,extra_days\n")
+
+
+def test_make_course_says_what_it_does_and_warns_of_a_short_seed(
+    assignments: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tool = runpy.run_path(str(course.BOOK / "_tools" / "course.py"))
+    monkeypatch.setattr(course, "make", functools.partial(course.make, assignments=assignments))
+    for arguments, words in (
+        ([], "a secret seed has been drawn"),
+        (["--seed", "autumn-2026"], "WARNING: the seed has 11 characters"),
+    ):
+        folder = tmp_path / f"course-{len(arguments)}"
+        monkeypatch.setattr(sys, "argv", ["course.py", str(folder), *arguments])
+        assert tool["main"]() == 0
+        said = capsys.readouterr().out
+        assert said.startswith("set-1: drawing its city")
+        assert words in said
+        assert "roster.csv" in said
+        assert ("WARNING" in said) == bool(arguments)

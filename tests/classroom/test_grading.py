@@ -22,14 +22,14 @@ from classroom import course, exports, gradebook, grading, notebooks, roster
 
 LIMITS = Limits(seconds=4, patience=30, memory=2**30)
 ROSTER = """\
-id,name,email,canvas_id,moodle_id,extra_days
-ada,Ada,ada@example.org,11,21,
-bob,=Bob,,12,22,
-cyd,Cyd,,13,23,2
-dan,Dan,,14,24,
-eve,<Eve>,,15,25,
-fay,Fay,,16,26,
-gus,Gus,,17,27,
+id,name,email,canvas_id,extra_days
+ada,Ada,ada@example.org,11,
+bob,=Bob,,12,
+cyd,Cyd,,13,2
+dan,Dan,,14,
+eve,<Eve>,,15,
+fay,Fay,,16,
+gus,Gus,,17,
 """
 LOOP = "def occupancy(*arguments):\n    while True: pass"
 DESTROYS = "import shutil\nshutil.rmtree({folder!r}, ignore_errors=True)"
@@ -153,7 +153,8 @@ def test_what_a_person_enters_counts_and_stays(
 ) -> None:
     copy = copied(graded, tmp_path)
     with gradebook.open_book(copy.folder, copy.name) as book:
-        book.find_grade("why", "set-1", "set-1", "ada").manual_score = 3.5
+        grade = book.find_grade("why", "set-1", "set-1", "ada")
+        grade.manual_score, grade.needs_manual_grade = 3.5, False  # as the form grader does
         book.find_comment("why", "set-1", "set-1", "ada").manual_comment = "Almost <all>."
         book.db.commit()
     results = {one.student.id: one for one in grading.grade(Run(copy, no_process, LIMITS), handed_in, print)}
@@ -165,7 +166,11 @@ def test_what_a_person_enters_counts_and_stays(
     results = {
         one.student.id: one for one in grading.grade(Run(copy, jailed, LIMITS), tmp_path / "handed-in", print)
     }
-    assert results["ada"].total == 3.5
+    assert (results["ada"].total, results["ada"].waiting) == (3.5, 1)
+    assert "Not final: 1 still" in (copy.folder / "feedback/ada/set-1.html").read_text()
+    row = next(row for row in lines_of(copy.folder / "marks/marks.csv") if row["question"] == "why")
+    assert (row["points"], row["final"]) == ("3.5", "no")
+    assert "replaced since" in row["note"]
     with gradebook.open_book(copy.folder, copy.name) as book:
         assert book.find_grade("why", "set-1", "set-1", "ada").needs_manual_grade
 
@@ -185,6 +190,9 @@ def test_a_student_is_forgotten(
         database.close()
     with pytest.raises(roster.BadRoster, match=r"id '\.\./ada'"):
         grading.forget(copy, "../ada")
+    with pytest.raises(roster.BadRoster, match="nothing is kept of anybody with the id 'cyd'"):
+        grading.forget(copy, "cyd")
+    assert [*graded[0].folder.glob("marks/*.csv")]
 
 
 def lines_of(path: Path) -> list[dict[str, str]]:
@@ -197,12 +205,81 @@ def test_the_tables(graded: tuple[course.Course, list[Result]]) -> None:
     rows = list(csv.reader((folder / "canvas.csv").read_text().splitlines()))
     assert rows[0] == ["Student", "ID", "SIS User ID", "SIS Login ID", "Section", "set-1"]
     assert rows[1][-1] == "10"
-    assert rows[2] == ["Ada", "11", "", "ada", "", "6.00"]
-    assert rows[3][0] == "'=Bob"
-    moodle = lines_of(folder / "moodle-set-1.csv")
-    assert (moodle[0]["Identifier"], moodle[0]["Grade"]) == ("Participant 21", "6.00")
+    assert rows[2] == ["Ada", "11", "", "ada", "", ""]  # her text waits for a person
+    assert rows[3] == ["'=Bob", "12", "", "bob", "", "0.00"]
     everything = lines_of(folder / "marks.csv")
     assert [row["status"] for row in everything if row["question"] == "occupancy"] == list(STATUSES.values())
+
+
+WORKSHEET = """\
+Identifier,Full name,Email address,Status,Grade,Maximum Grade,Last modified (grade),Feedback comments
+Participant 906,Bob B.,=bob@example.org,Submitted,,10.00,"Monday, 1 February 2027",
+Participant 907,Ada Byron,ada@example.org,Submitted,,10.00,-,
+Participant 908,CYD,,Submitted,7.00,10.00,-,Before.
+"""
+
+
+def test_the_worksheet_of_moodle_is_filled_in(graded: tuple[course.Course, list[Result]]) -> None:
+    results = {one.student.id: one for one in graded[1]}
+    bob = replace(results["bob"], student=roster.Student("bob", "Bob", "=Bob@example.org"))
+    done = replace(results["ada"], entries={"occupancy": gradebook.Entry(6.0, "")})
+    cyd = replace(results["cyd"], entries={"why": gradebook.Entry(None, "")})
+    filled = exports.moodle([bob, done, cyd], WORKSHEET, Path("set-1.csv")).splitlines()
+    before = WORKSHEET.splitlines()
+    said = "occupancy: not answered; why: not answered"
+    assert filled[0] == before[0]
+    assert filled[1] == before[1].replace(",,10.00", ",0.00,10.00") + said
+    assert filled[2] == before[2].replace(",,10.00", ",6.00,10.00") + "occupancy: ok; why: by hand"
+    assert filled[3] == before[3]
+    with pytest.raises(roster.BadRoster, match="no column 'Last modified"):
+        exports.moodle([bob], WORKSHEET.replace("Last modified (grade)", "Zuletzt"), Path("set-1.csv"))
+
+
+def test_what_is_nobodys_is_listed(tmp_path: Path) -> None:
+    students = [roster.Student("ada", "Ada L"), roster.Student("bob", "Same"), roster.Student("cyd", "same")]
+    for name in ("ada", "zoe", "Ada L_7_assignsubmission_file_", "Same_8_assignsubmission_file_"):
+        (tmp_path / name).mkdir()
+    for name in ("vasca_LATE_4242_99_set-1.ipynb", "README.txt", ".DS_Store"):
+        (tmp_path / name).write_text("")
+    assert [line.split(":")[0] for line in roster.unclaimed(tmp_path, students)] == [
+        "README.txt",
+        "Same_8_assignsubmission_file_",
+        "vasca_LATE_4242_99_set-1.ipynb",
+        "zoe",
+    ]
+    assert "nobody has the canvas_id 4242" in roster.unclaimed(tmp_path, students)[2]
+
+
+def test_at_the_end_stands_who_needs_attention(
+    graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
+) -> None:
+    copy = copied(graded, tmp_path)
+    said: list[str] = []
+    grading.grade(Run(copy, no_process, LIMITS), handed_in, said.append)
+    assert said[0] == "ada  set-1 …"
+    assert {"unreadable: dan set-1", "wrong name: fay set-1", "missing: gus set-1"} <= set(said[-6:])
+    due = replace(copy, due={"set-1": "2027-01-31T23:59:00+01:00"})
+    lines = list(grading.attention(due, graded[1], ["zoe: nobody"]))
+    assert lines[0] == "nobody's: zoe: nobody"
+    assert any("handed in is not known" in line for line in lines)
+
+
+def test_a_folder_of_nobodys_work_is_an_error(
+    jailed,
+    graded: tuple[course.Course, list[Result]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys,
+) -> None:
+    import grade
+
+    copy = copied(graded, tmp_path)
+    (tmp_path / "handed-in" / "zoe").mkdir(parents=True)
+    monkeypatch.setattr(sys, "argv", ["grade.py", str(copy.folder), str(tmp_path / "handed-in")])
+    before = tables(copy.folder)
+    assert grade.main() == 1
+    assert "is the work of a student on roster.csv" in capsys.readouterr().err
+    assert tables(copy.folder) == before
 
 
 def test_a_person_who_marks_sees_the_rubric_and_what_ran(graded: tuple[course.Course, list[Result]]) -> None:
@@ -247,7 +324,9 @@ def test_a_late_total_is_less(graded: tuple[course.Course, list[Result]], days: 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("name\nAda\n", "line 2: id ''"),
+        ("id,name\n,Ada\n", "line 2: id ''"),
+        ("name\nAda\n", "has no column id; its first line is 'name' and should be 'id,name,email,"),
+        ("name;id\nAda;ada\n", "has no column id; its first line is 'name;id'"),
         ("id\n../ada\n", "line 2: id '../ada'"),
         ("id\nada\nada\n", "id ada stands twice"),
         ("id,extra_days\nada,some\n", "extra_days is 'some'"),
@@ -260,7 +339,7 @@ def test_a_roster_that_cannot_be_used_is_refused(text: str, message: str, tmp_pa
 
 
 def test_what_canvas_and_moodle_give_is_found(tmp_path: Path) -> None:
-    students = [roster.Student("ada", canvas_id="11", moodle_id="21"), roster.Student("bob", canvas_id="12")]
+    students = [roster.Student("ada", "Ada Lovelace", canvas_id="11"), roster.Student("bob", canvas_id="12")]
     (tmp_path / "lovelaceada_LATE_11_999_set-1-2.ipynb").write_text("{}")
     (tmp_path / "Ada Lovelace_21_assignsubmission_file").mkdir()
     (tmp_path / "Ada Lovelace_21_assignsubmission_file" / "set-2.ipynb").write_text("{}")

@@ -33,9 +33,9 @@ functions by name. Arguments and results are numbers and arrays of numbers. A ch
 none: a law holds or it does not; where parts are worth points of their own they are functions of their own.
 
 A course is a folder outside of this repository, laid out as nbgrader's are. `course.json` says its name, its
-seed, and for each set when it is due; these may be edited. `source/` has the sets with this course's variants
-and numbers, `release/` what students get, `solutions/` what teachers get, and `NAME.zip` all that students
-need. Made again from the same seed, it is the same byte for byte.
+seed, and for each set when it is due; `roster.csv` has a line a student; these may be edited. `source/` has
+the sets with this course's variants and numbers, `release/` what students get, `solutions/` what teachers
+get, and `NAME.zip` all that students need. Made again from the same seed, it is the same byte for byte.
 """
 
 from __future__ import annotations
@@ -44,12 +44,12 @@ import hashlib
 import json
 import re
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 
-from classroom import notebooks
+from classroom import notebooks, roster
 from classroom.jail import Limits, unsafe
 from classroom.marking import Reply, mark_notebook
 from classroom.notebooks import Notebook, Question
@@ -58,7 +58,8 @@ BOOK = Path(__file__).resolve().parents[2]
 ASSIGNMENTS = BOOK / "assignments"
 DRAWS = 20  # how many numbers are tried until a set is well-posed
 OURS = Limits(seconds=300, patience=900)  # for our own notebooks
-ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+A_MOMENT = "2027-01-31T23:59:00+01:00"
+SHORT = 16  # characters; a shorter seed can be guessed, from the numbers that a release shows
 
 
 class BadCourse(Exception):
@@ -130,8 +131,8 @@ def load(folder: Path) -> Course:
     try:
         entries = json.loads(file.read_text(encoding="utf-8"))
         rules = Rules(**entries["late"])
-        for due in filter(None, entries["due"].values()):
-            datetime.fromisoformat(due)
+        for name, due in entries["due"].items():
+            check_due(file, name, due)
         return Course(folder, entries["name"], entries["seed"], dict(entries["due"]), rules)
     except FileNotFoundError as error:
         raise BadCourse(
@@ -141,18 +142,39 @@ def load(folder: Path) -> Course:
         raise BadCourse(f"{file} cannot be read: {type(error).__name__}: {error}") from error
 
 
+def check_due(file: Path, name: str, due: str | None) -> None:
+    """Refuse what is no moment, or one that leaves open in which time zone."""
+    if due is None:
+        return
+    try:
+        zone = datetime.fromisoformat(due).tzinfo
+    except (ValueError, TypeError):
+        zone = None
+    if zone is None:
+        raise BadCourse(
+            f"{file}: due of {name} is {due!r}; it is written like {A_MOMENT!r}, with the"
+            " offset of its time zone"
+        )
+
+
 def save(course: Course) -> None:
     entries = {"name": course.name, "seed": course.seed, "due": course.due, "late": asdict(course.rules)}
     (course.folder / "course.json").write_text(json.dumps(entries, indent=2) + "\n", encoding="utf-8")
 
 
-def make(folder: Path, seed: str | None = None, assignments: Path = ASSIGNMENTS) -> Course:
+def make(
+    folder: Path,
+    seed: str | None = None,
+    assignments: Path = ASSIGNMENTS,
+    say: Callable[[str], None] = lambda line: None,
+) -> Course:
     """Make a course, or make it again after the sets have changed.
 
     Args:
         folder: where; outside of this repository.
         seed: what everything is drawn from; None for that of the course there, or a new one for a new course.
         assignments: where the source notebooks are.
+        say: told a line before each set is tried.
 
     Raises:
         BadCourse: where the folder will not do, holds a course of another seed, or a set is not right.
@@ -165,8 +187,10 @@ def make(folder: Path, seed: str | None = None, assignments: Path = ASSIGNMENTS)
     course = begun(folder, seed)
     course = replace(course, due={source.stem: course.due.get(source.stem) for source in sources})
     for source in sources:
+        say(f"{source.stem}: drawing its city, trying its solution and its blank")
         write_set(course, source.stem, well_posed(course.seed, source.stem, notebooks.read(source)))
     save(course)
+    roster.write_blank(course.folder / "roster.csv")
     return course
 
 

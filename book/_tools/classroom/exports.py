@@ -7,21 +7,29 @@ import io
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol
 
 from classroom.course import Rules
 from classroom.records import Record
-from classroom.roster import Student, days_late
+from classroom.roster import BadRoster, Student, days_late, folded
+
+WORKSHEET = ("Identifier", "Full name", "Grade", "Last modified (grade)")  # what Moodle wants back
+EARLIER = "Marked by hand for an answer that has been replaced since; to be looked at again."
 
 
 class Entry(Protocol):
-    """A question as the database has it: points, or None while it waits, and a person's comment."""
+    """A question as the database has it: points, or None while it waits, a person's comment, and whether the
+    points were given to an earlier answer."""
 
     @property
     def points(self) -> float | None: ...
 
     @property
     def comment(self) -> str: ...
+
+    @property
+    def earlier(self) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -47,7 +55,7 @@ class Result:
     @property
     def waiting(self) -> int:
         """How many questions wait for a person."""
-        return sum(entry.points is None for entry in self.entries.values())
+        return sum(entry.points is None or entry.earlier for entry in self.entries.values())
 
     @property
     def total(self) -> float:
@@ -72,7 +80,8 @@ def result(
 
 def everything(results: Iterable[Result]) -> str:
     """A line a question: student, set, question, points, maximum, status, what was said."""
-    head = ["id", "name", "set", "question", "points", "maximum", "status", "by hand", "days late", "note"]
+    head = ["id", "name", "set", "question", "points", "maximum", "status", "by hand", "final", "days late"]
+    head.append("note")
     lines = [head]
     for one in results:
         who = [one.student.id, one.student.name, one.record.set]
@@ -80,7 +89,9 @@ def everything(results: Iterable[Result]) -> str:
             entry = one.entries[mark.question]
             points = "" if entry.points is None else f"{entry.points:g}"
             by_hand = "yes" if entry.points != mark.points else ""
-            said = " ".join(filter(None, [one.record.note or mark.note, entry.comment]))
+            final = "no" if entry.points is None or entry.earlier else "yes"
+            before = EARLIER if entry.earlier else ""
+            said = " ".join(filter(None, [one.record.note or mark.note, entry.comment, before]))
             lines.append(
                 [
                     *who,
@@ -89,6 +100,7 @@ def everything(results: Iterable[Result]) -> str:
                     f"{mark.maximum:g}",
                     mark.status,
                     by_hand,
+                    final,
                     str(one.days_late),
                     said,
                 ]
@@ -98,10 +110,10 @@ def everything(results: Iterable[Result]) -> str:
 
 def canvas(results: list[Result]) -> str:
     """What Canvas imports: a line a student, a column a set; the ids of its assignments are matched by
-    name."""
+    name. A total that is not final is left empty."""
     sets = sorted({one.record.set for one in results})
     maxima = {one.record.set: one.maximum for one in results}
-    totals = {(one.student.id, one.record.set): f"{one.total:.2f}" for one in results}
+    totals = {(one.student.id, one.record.set): f"{one.total:.2f}" for one in results if not one.waiting}
     students = {one.student.id: one.student for one in results}
     lines = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *sets]]
     lines.append(["    Points Possible", "", "", "", "", *(f"{maxima[name]:g}" for name in sets)])
@@ -111,15 +123,44 @@ def canvas(results: list[Result]) -> str:
     return table(lines)
 
 
-def moodle(results: Iterable[Result]) -> str:
-    """What Moodle imports for one assignment: a line a student, by participant and by address."""
-    lines = [["Identifier", "Full name", "Email address", "Grade", "Maximum grade", "Feedback comments"]]
-    for one in results:
-        identifier = f"Participant {one.student.moodle_id}" if one.student.moodle_id else ""
-        statuses = "; ".join(f"{mark.question}: {mark.status}" for mark in one.record.marks)
-        name = one.student.name or one.student.id
-        lines.append([identifier, name, one.student.email, f"{one.total:.2f}", f"{one.maximum:g}", statuses])
-    return table(lines)
+def moodle(results: Iterable[Result], worksheet: str, path: Path) -> str:
+    """Moodle's own grading worksheet of one assignment, with grades and remarks filled in.
+
+    Moodle knows a student by another number in every assignment, and refuses a table without them and without
+    its own dates; so everything else stays as Moodle wrote it. A total that is not final is left as it was.
+
+    Args:
+        results: of one set.
+        worksheet: the text of the worksheet.
+        path: where it is, to be told.
+
+    Raises:
+        BadRoster: where it has no column that is needed.
+    """
+    reader = csv.DictReader(io.StringIO(worksheet))
+    names, lines = list(reader.fieldnames or []), list(reader)
+    for needed in WORKSHEET:
+        if needed not in names:
+            raise BadRoster(
+                f"{path} has no column {needed!r}; download the grading worksheet from Moodle in English"
+            )
+    final = [one for one in results if not one.waiting]
+    of_email = {one.student.email.casefold(): one for one in final if one.student.email}
+    known = [folded(one.student.name) for one in final]
+    of_name = {name: one for name, one in zip(known, final, strict=True) if known.count(name) == 1}
+    for line in lines:
+        email, name = (line.get("Email address") or "").casefold(), folded(line["Full name"])
+        one = of_email.get(email) or of_name.get(name)
+        if one is not None:
+            line["Grade"] = f"{one.total:.2f}"
+            if "Feedback comments" in names:
+                said = "; ".join(f"{mark.question}: {mark.status}" for mark in one.record.marks)
+                line["Feedback comments"] = plain(said)
+    file = io.StringIO()
+    writer = csv.DictWriter(file, names, lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(lines)
+    return file.getvalue()
 
 
 def table(lines: Iterable[Iterable[str]]) -> str:

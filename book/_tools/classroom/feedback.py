@@ -75,7 +75,7 @@ def summary(result: Result) -> str:
     """The total in a sentence or three."""
     parts = [f"{shown(result.total)} of {result.maximum:g} points."]
     if result.waiting:
-        parts.append(f"{result.waiting} still to be marked by hand.")
+        parts.append(f"Not final: {result.waiting} still to be marked by hand.")
     if result.days_late:
         parts.append(f"Handed in {result.days_late} days late; {result.penalty:.0%} is taken off.")
     if result.record.note:

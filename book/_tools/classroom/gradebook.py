@@ -25,6 +25,7 @@ from classroom.roster import Student
 BACKUPS = 20  # how many copies are kept
 CONFIG = """c = get_config()  # noqa: F821
 c.CourseDirectory.course_id = {name!r}
+c.Exchange.root = {exchange!r}
 """
 
 
@@ -35,10 +36,12 @@ class Entry:
     Attributes:
         points: earned, by hand where a person has marked it, or None while it waits for one.
         comment: what a person wrote to the student.
+        earlier: whether a person gave the points to an answer that has been replaced since.
     """
 
     points: float | None
     comment: str
+    earlier: bool = False
 
 
 def database(folder: Path) -> Path:
@@ -67,7 +70,9 @@ def open_book(folder: Path, course: str) -> Gradebook:
     """The database, for a `with` block; nbgrader starts alembic for a new one, and finds it beside Python."""
     config = folder / "nbgrader_config.py"
     if not config.exists():
-        config.write_text(CONFIG.format(name=course), encoding="utf-8")
+        exchange = folder.resolve() / "exchange"  # the form grader wants one, and nothing else uses it
+        exchange.mkdir(exist_ok=True)
+        config.write_text(CONFIG.format(name=course, exchange=str(exchange)), encoding="utf-8")
     beside = str(Path(sys.executable).parent)
     if beside not in os.environ["PATH"].split(os.pathsep):
         os.environ["PATH"] = os.pathsep.join([beside, os.environ["PATH"]])
@@ -125,16 +130,20 @@ def entries(book: Gradebook, record: Record) -> dict[str, Entry]:
         grade = book.find_grade(mark.question, record.set, record.set, record.student)
         comment = book.find_comment(mark.question, record.set, record.set, record.student)
         points = mark.points if grade.manual_score is None else grade.manual_score + (grade.extra_credit or 0)
-        found[mark.question] = Entry(points, comment.manual_comment or "")
+        earlier = grade.manual_score is not None and bool(grade.needs_manual_grade)
+        found[mark.question] = Entry(points, comment.manual_comment or "", earlier)
     return found
 
 
-def forget(folder: Path, course: str, student: str) -> None:
-    """Take a student out of the database and out of every copy of it."""
+def forget(folder: Path, course: str, student: str) -> bool:
+    """Take a student out of the database and out of every copy of it; whether it was in any."""
+    known = False
     for path in [database(folder), *sorted((folder / "backups").glob("*.db"))]:
         if path.exists():
             with Gradebook(f"sqlite:///{path.resolve()}", course_id=course) as book:
                 try:
                     book.remove_student(student)
+                    known = True
                 except MissingEntry:  # this copy is older than the student
                     continue
+    return known

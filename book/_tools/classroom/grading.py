@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -147,14 +147,41 @@ def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Resul
             gradebook.enter_set(book, name, one.questions, course.due[name])
         for handed_in in roster.submissions(submissions, list(students.values()), course.sets):
             asked = sets[handed_in.set]
+            say(f"{handed_in.student}  {handed_in.set} …")
             record, replaces = run.mark(handed_in, asked)
             gradebook.enter(book, record, replaces)
             say(line(record))
             entries = gradebook.entries(book, record)
             student, due = students[record.student], course.due[record.set]
             results.append(exports.result(student, record, entries, asked.maximum, due, course.rules))
-    publish(course, results)
+    if results:
+        publish(course, results)
+    for text in attention(course, results, roster.unclaimed(submissions, list(students.values()))):
+        say(text)
     return results
+
+
+def attention(course: Course, results: list[Result], unclaimed: list[str]) -> Iterator[str]:
+    """What somebody should look at, a line each."""
+    yield from (f"nobody's: {text}" for text in unclaimed)
+    for status in ("unreadable", "wrong name", "missing"):
+        who = [f"{one.student.id} {one.record.set}" for one in results if one.record.status == status]
+        if who:
+            yield f"{status}: {', '.join(who)}"
+    for name, due in course.due.items():
+        timeless = [one for one in results if one.record.set == name and one.record.when is None]
+        count = sum(one.record.status not in ("missing", "wrong name") for one in timeless)
+        if due and count:
+            yield f"{name}: when {count} were handed in is not known; nothing is taken off for lateness"
+    for name in sorted({one.record.set for one in results}):
+        waiting = sum(one.record.set == name and one.waiting > 0 for one in results)
+        if waiting:
+            yield f"{name}: {waiting} wait for a person; the tables for Canvas and Moodle leave them out"
+
+
+def worksheet(course: Course, name: str) -> Path:
+    """Where a teacher puts Moodle's grading worksheet of a set."""
+    return course.folder / "moodle" / f"{name}.csv"
 
 
 def line(record: Record) -> str:
@@ -178,14 +205,16 @@ def forget(course: Course, student: str) -> list[Path]:
         what was deleted, besides entries of the database; the next marking writes the tables anew.
 
     Raises:
-        BadRoster: where this is no id.
+        BadRoster: where this is no id, or nobody's.
     """
     if not roster.ID.fullmatch(student):
         raise roster.BadRoster(f"id {student!r}; it is made of letters, digits, . _ @ -")
-    gradebook.forget(course.folder, course.name, student)
-    files = [*course.folder.glob(f"records/*/{student}.json"), *course.folder.glob("marks/*.csv")]
+    known = gradebook.forget(course.folder, course.name, student)
     folders = [course.folder / name / student for name in ("autograded", "feedback", "submitted")]
-    there = [path for path in [*files, *folders] if path.exists()]
+    found = [*course.folder.glob(f"records/*/{student}.json"), *filter(Path.exists, folders)]
+    if not (known or found):
+        raise roster.BadRoster(f"nothing is kept of anybody with the id {student!r}")
+    there = [*found, *course.folder.glob("marks/*.csv")]
     for path in there:
         if path.is_dir():
             shutil.rmtree(path)
@@ -201,7 +230,10 @@ def publish(course: Course, results: list[Result]) -> None:
     records.write_whole(tables / "canvas.csv", exports.canvas(results))
     for name in {one.record.set for one in results}:
         mine = [one for one in results if one.record.set == name]
-        records.write_whole(tables / f"moodle-{name}.csv", exports.moodle(mine))
+        sheet = worksheet(course, name)
+        if sheet.exists():
+            filled = exports.moodle(mine, sheet.read_text(encoding="utf-8-sig"), sheet)
+            records.write_whole(tables / f"moodle-{name}.csv", filled)
     for one in results:
         place = course.folder / "feedback" / one.student.id / f"{one.record.set}.html"
         records.write_whole(place, feedback.page(one))

@@ -1,8 +1,8 @@
 """Who takes a course, and which of their files are submissions: nbgrader's folders, Canvas's and Moodle's.
 
-`roster.csv` in the course's folder has a line a student. `id` is needed; `name`, `email`, `canvas_id`,
-`moodle_id` and `extra_days` may be there. `canvas_id` is the number Canvas gives a student, `moodle_id` the
-one of Moodle's *Participant 1234*.
+`roster.csv` in the course's folder has a line a student. `id` is needed; `name`, `email`, `canvas_id` and
+`extra_days` may be there. `canvas_id` is the number Canvas gives a student. Moodle gives a student another
+number in every assignment; its folders are told apart by the full names that they begin with.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from classroom.notebooks import writable
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 CANVAS = re.compile(r"[^_]+_(?:LATE_)?(?P<id>\d+)_\d+_(?P<name>.+)")
-MOODLE = re.compile(r".+_(?P<id>\d+)_assignsubmission_file.*")
+MOODLE = re.compile(r"(?P<name>.+)_\d+_assignsubmission_file.*")
 AGAIN = re.compile(r"-\d+(?=\.ipynb$)")  # what Canvas appends to a file handed in once more
-COLUMNS = ("id", "name", "email", "canvas_id", "moodle_id", "extra_days")
+COLUMNS = ("id", "name", "email", "canvas_id", "extra_days")
 
 
 class BadRoster(Exception):
@@ -33,10 +33,9 @@ class Student:
 
     Attributes:
         id: the name of the student's folder.
-        name: as it is shown.
-        email: where Moodle asks for it.
+        name: as it is shown, and as Moodle writes it.
+        email: as Moodle knows it.
         canvas_id: the number that Canvas gives the student, or empty.
-        moodle_id: the number of Moodle's participant, or empty.
         extra_days: days after the due date that are not late.
     """
 
@@ -44,7 +43,6 @@ class Student:
     name: str = ""
     email: str = ""
     canvas_id: str = ""
-    moodle_id: str = ""
     extra_days: int = 0
 
 
@@ -77,18 +75,32 @@ def read(path: Path) -> list[Student]:
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = list(csv.DictReader(file))
+            reader = csv.DictReader(file)
+            names, lines = reader.fieldnames or [], list(reader)
     except FileNotFoundError as error:
         raise BadRoster(
             f"{path} is missing: a line a student, with the columns {', '.join(COLUMNS)}"
         ) from error
+    except (UnicodeDecodeError, csv.Error) as error:
+        raise BadRoster(f"{path} cannot be read: {error}; it is CSV in UTF-8") from error
+    if "id" not in names:
+        raise BadRoster(
+            f"{path.name} has no column id; its first line is {','.join(names)!r} and should be"
+            f" {','.join(COLUMNS)!r}, with commas"
+        )
     students = [student(number, line) for number, line in enumerate(lines, start=2)]
-    for column in ("id", "canvas_id", "moodle_id"):
+    for column in ("id", "canvas_id"):
         values = [getattr(one, column) for one in students if getattr(one, column)]
         doubled = {value for value in values if values.count(value) > 1}
         if doubled:
             raise BadRoster(f"{path.name}: {column} {min(doubled)} stands twice; each is one student's")
     return sorted(students, key=lambda one: one.id)
+
+
+def write_blank(path: Path) -> None:
+    """Write a roster of nobody, to be filled in, where there is none."""
+    if not path.exists():
+        path.write_text(",".join(COLUMNS) + "\n", encoding="utf-8")
 
 
 def student(number: int, line: dict[str, str]) -> Student:
@@ -110,7 +122,8 @@ def submissions(folder: Path, students: list[Student], sets: list[str]) -> Itera
         folder: what was handed in: `STUDENT/SET/SET.ipynb` or `STUDENT/SET.ipynb`, or what Canvas or Moodle
         gives. students: the roster. sets: the names of the problem sets.
     """
-    files = {one.id: list(files_of(folder, one)) for one in students}
+    whose = claimed(folder, students)
+    files = {one.id: list(files_of(folder, whose, one)) for one in students}
     for name in sets:
         found = [submission(one, name, files[one.id], sets) for one in students]
         if any(one.problem != "missing" for one in found):
@@ -137,19 +150,69 @@ def is_stray(shown: str, path: Path, name: str, sets: list[str]) -> bool:
     return shown.removesuffix(".ipynb") not in sets and path.parent.name not in other_sets
 
 
-def files_of(folder: Path, one: Student) -> Iterator[tuple[str, Path]]:
+def claimed(folder: Path, students: list[Student]) -> dict[Path, str]:
+    """For each file and folder handed in whose it is, by id, or empty where it is nobody's."""
+    ids = {one.id for one in students}
+    of_canvas = {one.canvas_id: one.id for one in students if one.canvas_id}
+    names = [folded(one.name) for one in students]
+    of_moodle = {
+        folded(one.name): one.id for one in students if one.name and names.count(folded(one.name)) == 1
+    }
+    return {
+        path: owner(path, ids, of_canvas, of_moodle)
+        for path in sorted(folder.iterdir())
+        if not path.name.startswith(".")
+    }
+
+
+def owner(path: Path, ids: set[str], of_canvas: dict[str, str], of_moodle: dict[str, str]) -> str:
+    """The id of whose file or folder this is, or empty."""
+    if path.is_symlink():
+        return ""
+    if path.is_dir():
+        moodle = MOODLE.fullmatch(path.name)
+        by_name = of_moodle.get(folded(moodle["name"]), "") if moodle else ""
+        return path.name if path.name in ids else by_name
+    canvas = CANVAS.fullmatch(path.name)
+    return of_canvas.get(canvas["id"], "") if canvas else ""
+
+
+def folded(name: str) -> str:
+    """A name as it is compared: upper and lower case, underscores and blanks are the same."""
+    return " ".join(name.replace("_", " ").casefold().split())
+
+
+def unclaimed(folder: Path, students: list[Student]) -> list[str]:
+    """A line for each file or folder that is nobody's, with what would make it somebody's."""
+    return [f"{path.name}: {remedy(path)}" for path, whose in claimed(folder, students).items() if not whose]
+
+
+def remedy(path: Path) -> str:
+    """What would make this file or folder somebody's."""
+    moodle, canvas = MOODLE.fullmatch(path.name), CANVAS.fullmatch(path.name)
+    if path.is_symlink():
+        return "a link; what it leads to is not read"
+    if path.is_dir() and moodle:
+        return f"nobody, or more than one, has the name {moodle['name']!r} on roster.csv"
+    if path.is_dir():
+        return f"nobody has the id {path.name!r} on roster.csv"
+    if canvas:
+        return f"nobody has the canvas_id {canvas['id']} on roster.csv"
+    return "a file of nobody's; work lies in a folder called like the student's id"
+
+
+def files_of(folder: Path, whose: dict[Path, str], one: Student) -> Iterator[tuple[str, Path]]:
     """The files that a student has handed in: the name that the student gave each, and where it is."""
-    for path in sorted(folder.iterdir()):
-        moodle, canvas = MOODLE.fullmatch(path.name), CANVAS.fullmatch(path.name)
-        mine = path.name == one.id or (moodle and one.moodle_id and moodle["id"] == one.moodle_id)
-        if path.is_dir() and not path.is_symlink() and mine:
+    for path in (path for path, whom in whose.items() if whom == one.id):
+        canvas = CANVAS.fullmatch(path.name)
+        if path.is_dir():
             inside = (file for file in sorted(path.rglob("*")) if ".ipynb_checkpoints" not in file.parts)
             yield from (
                 (file.name, file)
                 for file in inside
                 if file.name != "timestamp.txt" and is_plain(file, folder)
             )
-        elif canvas and one.canvas_id == canvas["id"] and is_plain(path, folder):
+        elif canvas and is_plain(path, folder):
             yield AGAIN.sub("", canvas["name"]), path
 
 

@@ -31,7 +31,7 @@ def main() -> int:
     if len(made.seed) < course.SHORT:
         print(
             f"WARNING: the seed has {len(made.seed)} characters; from the numbers in the notebooks a short"
-            " one can be guessed, and with it the instances that mark. Leave SEED out, and a strong one is drawn."
+            " one can be guessed, and with it the instances that mark; without SEED a strong one is drawn"
         )
     print(f"next: write your students into {made.folder / 'roster.csv'} and the due dates into course.json,")
     print("then run `make course` once more without SEED: the dates then stand in the students' README")

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from scipy.linalg import null_space
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import FloatArray, reduce_frozen
 from aggbandit.mdp import FiniteHorizonMDP
 
 
@@ -27,6 +27,8 @@ class SmallWorld:
     initial_state: int
     policy: FloatArray
     loss: FloatArray
+
+    __reduce__ = reduce_frozen
 
     @property
     def mdp(self) -> FiniteHorizonMDP:
@@ -69,6 +71,8 @@ class SmallBody:
     b: FloatArray
     C: FloatArray
     x: FloatArray
+
+    __reduce__ = reduce_frozen
 
     @property
     def slacks(self) -> FloatArray:

@@ -354,6 +354,16 @@ def test_what_canvas_and_moodle_give_is_found(tmp_path: Path) -> None:
     assert ("ada", "set-3") not in found
 
 
+def test_a_second_download_is_found_under_its_name(tmp_path: Path) -> None:
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "set-1 (1).ipynb").write_text("{}")
+    (found,) = roster.submissions(tmp_path, [roster.Student("ada")], ["set-1"])
+    assert (found.problem, found.path) == ("", tmp_path / "ada" / "set-1 (1).ipynb")
+    (tmp_path / "ada" / "set-1.ipynb").write_text("{}")
+    (found,) = roster.submissions(tmp_path, [roster.Student("ada")], ["set-1"])
+    assert found.path == tmp_path / "ada" / "set-1.ipynb"
+
+
 def test_without_a_jail_nothing_is_run(
     graded: tuple[course.Course, list[Result]], handed_in: Path, monkeypatch: pytest.MonkeyPatch, capsys
 ) -> None:

@@ -74,11 +74,13 @@ def body(text: str) -> str:
         (body("return np.full(transitions.shape, {}, dtype=object)"), "wrong", "ours is a ndarray"),
         (body("return None"), "not answered", ""),
         ("ocupancy = 3", "not answered", ""),
-        (body("return 1 / 0"), "crashed", "ZeroDivisionError: division by zero (cell 2, line 2)"),
+        (body("return 1 / 0"), "crashed", "ZeroDivisionError: division by zero (code cell 2, line 2)"),
+        ("import os\nos._exit(0)", "crashed", "its cell did not run to its end: your code ended the process"),
+        ("def occupancy(", "crashed", "its cell did not run to its end: SyntaxError"),
         (body("raise SystemExit(0)"), "crashed", "SystemExit"),
         (body("return occupancy(policy, transitions, initial_state)"), "crashed", "RecursionError"),
-        (body("while True: pass"), "timed out", ""),
-        (body("return np.ones(2**40)"), "out of memory", ""),
+        (body("while True: pass"), "timed out", "a call may take 4 seconds; yours did not return"),
+        (body("return np.ones(2**40)"), "out of memory", "a notebook may use 1 GB of memory"),
         (body("much = []\nwhile True: much.append(bytearray(2**25))"), "out of memory", ""),
         (body("import os\nos._exit(0)"), "crashed", "ended the process"),
         (body("import ctypes\nctypes.string_at(0)"), "crashed", "ended the process"),
@@ -88,6 +90,38 @@ def test_a_wrong_function_has_its_status(jailed, function: str, status: str, not
     mark = marked(jailed, sample.handed_in(function))
     assert (mark.points, mark.status) == (0, status)
     assert note in mark.note
+
+
+def test_a_crash_is_placed_in_the_students_cell_and_in_no_line_of_ours(jailed) -> None:
+    note = marked(jailed, sample.handed_in(body("return 1 / 0"))).note
+    assert "your function raised an error. ZeroDivisionError: division by zero (code cell 2, line 2)." in note
+    assert "of its cell" not in note
+
+
+LEAK = "text = 'x' * 5000"
+LEAKS = {
+    "an error": body(f"{LEAK}\nraise ValueError(text)"),
+    "a type": body(f"{LEAK}\nreturn type(text, (), {{}})()"),
+    "the name of an error": body(f"{LEAK}\nraise type(text, (Exception,), {{}})"),
+    "a worker that has been changed": body(
+        f"{LEAK}\nimport sys, json\nworker = sys._getframe(1).f_globals\n"
+        "while 'report' not in worker: worker = sys._getframe(2).f_globals\n"
+        "worker['report'] = lambda *said: json.dumps({'outcome': 'error', 'text': text})\nraise ValueError"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", LEAKS)
+def test_what_a_call_has_seen_does_not_come_back(jailed, way: str) -> None:
+    mark = marked(jailed, sample.handed_in(LEAKS[way]))
+    assert mark.note
+    assert mark.note.count("x") <= 320
+
+
+def test_formulas_are_shown_to_who_marks_and_html_does_nothing() -> None:
+    said = feedback.cleaned("$h<H$, $x<a $ and $$a & b > c$$ <script>x</script> $<script>$ $&lt;script&gt;$")
+    assert r"$h\lt H$, $x\lt a $ and $$a & b \gt  c$$" in said
+    assert "<script" not in said
 
 
 @pytest.mark.parametrize(

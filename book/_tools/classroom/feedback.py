@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import html
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from classroom.marking import Reply
 from classroom.notebooks import Cell, Notebook, source, with_source, write
 
 LONGEST = 100_000  # characters of a text that are shown
+MATH = re.compile(r"\$\$.+?\$\$|\$[^$\n]+\$", re.DOTALL)
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -91,7 +93,11 @@ def unfinished(result: Result) -> str:
         if outcome != "done"
     ]
     text = html.escape("\n".join(lines))
-    return f"<h2>Cells that did not run to their end</h2>\n<pre>{text}</pre>" if lines else ""
+    return (
+        f"<h2>Code cells that did not run to their end, counted from the top</h2>\n<pre>{text}</pre>"
+        if lines
+        else ""
+    )
 
 
 def shown(points: float | None) -> str:
@@ -135,7 +141,18 @@ def copied(cell: Cell, entries: dict[str, dict[str, object]], run: Reply) -> Cel
     made: Cell = {"cell_type": cell["cell_type"], "metadata": {"nbgrader": entry} if entry else {}}
     if cell["cell_type"] == "code":
         return with_source(made, source(cell)) | {"execution_count": None, "outputs": outputs(run)}
-    return with_source(made, SanitizeHTML().sanitize_html_tags(source(cell)[:LONGEST]))
+    return with_source(made, cleaned(source(cell)[:LONGEST]))
+
+
+def cleaned(text: str) -> str:
+    """Markdown without HTML that could do anything.
+
+    The relations of a formula are written as TeX beforehand, and its `&`, which cleaning escapes and the page
+    escapes once more, are put back afterwards: they make entities, never tags.
+    """
+    as_tex = MATH.sub(lambda found: found[0].replace("<", r"\lt ").replace(">", r"\gt "), text)
+    safe = SanitizeHTML().sanitize_html_tags(as_tex)
+    return MATH.sub(lambda found: found[0].replace("&amp;", "&"), safe)
 
 
 def outputs(run: Reply) -> list[dict[str, object]]:

@@ -103,7 +103,8 @@ class Run:
         try:
             notebook = notebooks.read(handed_in.path)
         except notebooks.BadNotebook as error:
-            return Record(*who, "unreadable", str(error), when, nothing(asked, "unreadable"))
+            note = f"{error}; hand the file in again, as Jupyter saves it"
+            return Record(*who, "unreadable", note, when, nothing(asked, "unreadable"))
         marks, runs = mark_notebook(
             notebook, asked.blank, asked.questions, asked.seeds, self.start, self.limits
         )

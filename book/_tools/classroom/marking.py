@@ -11,6 +11,7 @@ import json
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from aggbandit import checks
 from classroom import frames
 from classroom.jail import Limits, Process
-from classroom.notebooks import Notebook, Question, answer_of, source, writable
+from classroom.notebooks import Notebook, Question, answer_of, code_number, source, writable
 
 Status = Literal[
     "ok",
@@ -42,7 +43,8 @@ ENDINGS: dict[str, Status] = {"timed out": "timed out", "out of memory": "out of
 OUTCOMES = {"done", "error", "not answered", "no function", "nothing", "no numbers", *ENDINGS}
 GIVEN_UP = {True: "your notebook takes too long", False: "your code ended its process too often"}
 PICTURES = 60  # figures of a submission that are kept
-TEXT = 10_000  # characters of a report that are kept
+TEXT = 10_000  # characters of what a cell printed that are kept
+MESSAGE = 300  # characters of anything else that the process says: a call has seen the instances that mark
 RESTARTS = 10  # how often a submission may end its process; then what is left is not tried any more
 
 
@@ -138,21 +140,29 @@ class Session:
         return reply
 
     def function(self, name: str) -> Callable[..., object]:
-        """A function of the submission, as a check calls it."""
+        """A function of the submission, as a check calls it; no code of ours that a report could name."""
+        return partial(self.call, name)
 
-        def call(*arguments: object) -> object:
-            values = [sendable(value) for value in arguments]
-            if not self.ready():
-                late = time.monotonic() >= self.until
-                self.ending = Reply("timed out" if late else "died", GIVEN_UP[late])
-            else:
-                reply = self.ask({"call": name, "arguments": len(values)}, values)
-                if reply.outcome not in ENDINGS:
-                    return returned(reply)
-                self.ending = reply
-            raise StudentError(self.ending.outcome)
+    def call(self, name: str, *arguments: object) -> object:
+        """Call a function of the submission."""
+        values = [sendable(value) for value in arguments]
+        if not self.ready():
+            late = time.monotonic() >= self.until
+            self.ending = Reply("timed out" if late else "died", GIVEN_UP[late])
+        else:
+            reply = self.ask({"call": name, "arguments": len(values)}, values)
+            if reply.outcome not in ENDINGS:
+                return returned(reply)
+            self.ending = reply
+        raise StudentError(self.ending.outcome)
 
-        return call
+    def why(self, ending: Reply) -> str:
+        """What to tell a student about a cell or a call that came to no end of its own."""
+        said = {
+            "timed out": f"a cell or a call may take {self.limits.seconds:g} seconds; yours did not return",
+            "out of memory": f"a notebook may use {self.limits.memory / 2**30:g} GB of memory",
+        }
+        return ending.text or said.get(ending.outcome, "")
 
     def close(self) -> None:
         """End the process."""
@@ -177,7 +187,8 @@ def understood(answer: list[frames.Frame]) -> Reply:
         raise frames.Malformed("what is no report") from error
     if outcome not in OUTCOMES or not isinstance(text, str):
         raise frames.Malformed("what is no report")
-    return Reply(outcome, writable(text[:TEXT]), None, pictures)
+    most = TEXT if outcome == "done" else MESSAGE
+    return Reply(outcome, writable(text[:most]), None, pictures)
 
 
 def returned(reply: Reply) -> object:
@@ -232,7 +243,7 @@ def mark_notebook(
     try:
         session.ready()
         marks = tuple(
-            checked(session, question, seeds[question.name])
+            checked(session, question, seeds[question.name], code_number(notebook, question.name))
             if question.check
             else by_hand(notebook, blank, question)
             for question in asked
@@ -242,14 +253,26 @@ def mark_notebook(
         session.close()
 
 
-def checked(session: Session, question: Question, seed: int) -> Mark:
-    """A question that a check marks: all its points, or none."""
+def checked(session: Session, question: Question, seed: int, number: int | None) -> Mark:
+    """A question that a check marks: all its points, or none.
+
+    Args:
+        session: the submission at work.
+        question: the question.
+        seed: where its instances come from.
+        number: which of the code cells is its answer, from 0, or None.
+    """
     assert question.check is not None
     session.ending = None
     report = checks.ALL[question.check](session.function(question.function), seed=seed)
     if session.ending is not None:
         status = ENDINGS[session.ending.outcome]
-        return Mark(question.name, 0.0, question.points, status, session.ending.text)
+        return Mark(question.name, 0.0, question.points, status, session.why(session.ending))
+    run = session.runs.get(number, Reply("not run")) if number is not None else Reply("not run")
+    if report.verdict == "not answered" and run.outcome in {"error", *ENDINGS}:
+        status = ENDINGS.get(run.outcome, "crashed")
+        note = f"its cell did not run to its end: {session.why(run)}"
+        return Mark(question.name, 0.0, question.points, status, note)
     points = question.points if report.passed else 0.0
     return Mark(question.name, points, question.points, STATUS_OF[report.verdict], str(report))
 

@@ -124,14 +124,22 @@ def questions(notebook: Notebook) -> list[Question]:
     return found
 
 
+def code_number(notebook: Notebook, name: str) -> int | None:
+    """Which of the code cells answers a question, counted from 0; None where none does."""
+    code = (cell for cell in notebook["cells"] if cell.get("cell_type") == "code")
+    return next((number for number, cell in enumerate(code) if answers(cell, name)), None)
+
+
 def answer_of(notebook: Notebook, question: str) -> str | None:
     """What stands in the cell of a question, None where there is no such cell."""
-    for cell in notebook["cells"]:
-        metadata = cell.get("metadata")
-        entry = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-        if isinstance(entry, dict) and entry.get("grade_id") == question:
-            return source(cell)
-    return None
+    return next((source(cell) for cell in notebook["cells"] if answers(cell, question)), None)
+
+
+def answers(cell: Cell, question: str) -> bool:
+    """Whether a cell says that it is the answer to a question, in a notebook that may say anything."""
+    metadata = cell.get("metadata")
+    entry = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    return isinstance(entry, dict) and entry.get("grade_id") == question
 
 
 def released(notebook: Notebook) -> Notebook:

@@ -47,7 +47,8 @@ Write your answers where a cell says so. A line such as `checks.occupancy(occupa
 function breaks, where and by how much, on instances of its own; marks are given by the same checks, on
 others. Functions take and return numbers and arrays of numbers, use nothing from the network or from files,
 and start no processes. A call has {seconds:.0f} seconds. Keep the names of functions and files. Before
-handing in, choose *Restart kernel and run all cells*.
+handing in, choose *Restart kernel and run all cells*; then hand in the notebook, in the way of your
+course. Text and figures are marked by a person.
 """
 READY = """## Is my machine ready?
 

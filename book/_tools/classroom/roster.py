@@ -20,6 +20,7 @@ ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
 CANVAS = re.compile(r"[^_]+_(?:LATE_)?(?P<id>\d+)_\d+_(?P<name>.+)")
 MOODLE = re.compile(r"(?P<name>.+)_\d+_assignsubmission_file.*")
 AGAIN = re.compile(r"-\d+(?=\.ipynb$)")  # what Canvas appends to a file handed in once more
+COPY = re.compile(r" ?\(\d+\)(?=\.ipynb$)")  # what a browser appends to a file downloaded once more
 COLUMNS = ("id", "name", "email", "canvas_id", "extra_days")
 
 
@@ -135,6 +136,10 @@ def submission(one: Student, name: str, files: list[tuple[str, Path]], sets: lis
     right = [path for shown, path in files if shown == f"{name}.ipynb"]
     if right:
         latest = max(right, key=lambda path: (handed_in(path) or datetime.min.replace(tzinfo=UTC), path.name))
+        return Submission(one.id, name, latest, handed_in(latest))
+    copies = [path for shown, path in files if COPY.sub("", shown) == f"{name}.ipynb"]
+    if copies:
+        latest = max(copies, key=lambda path: path.name)
         return Submission(one.id, name, latest, handed_in(latest))
     strays = [shown for shown, path in files if is_stray(shown, path, name, sets)]
     if strays:

@@ -29,7 +29,7 @@ from typing import Any
 import frames
 import numpy as np
 
-SHOWN = 2000  # characters of a message
+SHOWN = 200  # characters of a message
 PRINTED = 10_000  # characters of what a cell prints
 FIGURES = 8  # pictures of one cell
 
@@ -156,16 +156,16 @@ def attempt(do: Callable[[], Any], seconds: float) -> Any:
     except NotImplementedError:
         return report("not answered")
     except BaseException as error:  # whatever a submission raises, SystemExit too, is something to report
-        return report("error", f"{type(error).__name__}: {error}{place(error)}")
+        return report("error", f"{type(error).__name__}: {error}"[:SHOWN] + place(error))
 
 
 def place(error: BaseException) -> str:
     """The cell and the line where an error was raised, the innermost in the notebook."""
     lines = [line for line in traceback.extract_tb(error.__traceback__) if line.filename.startswith("<cell ")]
-    return f" ({lines[-1].filename[1:-1]}, line {lines[-1].lineno})" if lines else ""
+    return f" (code {lines[-1].filename[1:-1]}, line {lines[-1].lineno})" if lines else ""
 
 
-def report(outcome: str, text: str = "", most: int = SHOWN) -> str:
+def report(outcome: str, text: str = "", most: int = 2 * SHOWN) -> str:
     return json.dumps({"outcome": outcome, "text": text[:most]})
 
 

@@ -235,6 +235,25 @@ def test_the_worksheet_of_moodle_is_filled_in(graded: tuple[course.Course, list[
         exports.moodle([bob], WORKSHEET.replace("Last modified (grade)", "Zuletzt"), Path("set-1.csv"))
 
 
+def test_the_worksheet_is_taken_from_the_course(
+    graded: tuple[course.Course, list[Result]], tmp_path: Path
+) -> None:
+    copy = copied(graded, tmp_path)
+    (copy.folder / "moodle").mkdir()
+    sheet = copy.folder / "moodle" / "set-1.csv"
+    sheet.write_text("\ufeff" + WORKSHEET)
+    grading.publish(copy, graded[1])
+    rows = lines_of(copy.folder / "marks" / "moodle-set-1.csv")
+    assert [(row["Identifier"], row["Grade"]) for row in rows] == [
+        ("Participant 906", ""),  # nobody on the roster
+        ("Participant 907", ""),  # not final
+        ("Participant 908", "7.00"),  # not final: as it was
+    ]
+    sheet.write_bytes("Identifier,Grade\n1,\xfc".encode("latin-1"))
+    with pytest.raises(roster.BadRoster, match="it is CSV in UTF-8"):
+        grading.publish(copy, graded[1])
+
+
 def test_what_is_nobodys_is_listed(tmp_path: Path) -> None:
     students = [roster.Student("ada", "Ada L"), roster.Student("bob", "Same"), roster.Student("cyd", "same")]
     for name in ("ada", "zoe", "Ada L_7_assignsubmission_file_", "Same_8_assignsubmission_file_"):

@@ -233,7 +233,11 @@ def publish(course: Course, results: list[Result]) -> None:
         mine = [one for one in results if one.record.set == name]
         sheet = worksheet(course, name)
         if sheet.exists():
-            filled = exports.moodle(mine, sheet.read_text(encoding="utf-8-sig"), sheet)
+            try:
+                text = sheet.read_text(encoding="utf-8-sig")
+            except UnicodeDecodeError as error:
+                raise roster.BadRoster(f"{sheet} cannot be read: {error}; it is CSV in UTF-8") from error
+            filled = exports.moodle(mine, text, sheet)
             records.write_whole(tables / f"moodle-{name}.csv", filled)
     for one in results:
         place = course.folder / "feedback" / one.student.id / f"{one.record.set}.html"

@@ -203,7 +203,7 @@ def remedy(path: Path) -> str:
         return f"nobody has the id {path.name!r} on roster.csv"
     if canvas:
         return f"nobody has the canvas_id {canvas['id']} on roster.csv"
-    return "a file of nobody's; work lies in a folder called like the student's id"
+    return "no student's; work lies in a folder called like the student's id"
 
 
 def files_of(folder: Path, whose: dict[Path, str], one: Student) -> Iterator[tuple[str, Path]]:

@@ -138,14 +138,14 @@ def meanwhile(
     """
     fig: Figure
     fig, ax = axes(height=1.5 + 0.75 * len(names))
-    for row, (bound, runs, name) in enumerate(zip(bounds, paid, names, strict=True)):
+    for row, (bound, runs) in enumerate(zip(bounds, paid, strict=True)):
         ax.plot([float(np.mean(runs)), bound], [row, row], color=FAINT, lw=5, solid_capstyle="butt")
         ax.plot(runs, np.full(len(runs), row), "o", color=LEARNER, ms=5, alpha=0.6)
         ax.plot(bound, row, "|", color=BOUND, ms=20, mew=3)
-        ax.text(9e8, row, name, ha="right", va="center", fontsize=10.5)
     for i, (name, value) in enumerate(references.items()):
-        ax.axvline(value, color=BASELINE, lw=1.3, ls=DASHES[1 + i])
-        ax.text(value, -1.05 - 0.42 * i, f" {name}", color=BASELINE, fontsize=10, va="bottom")
-    ax.set(xscale="log", xlim=(3e-2, 1e9), ylim=(len(names) - 0.5, -1.1 - 0.42 * len(references)))
-    ax.set(yticks=[], xlabel="regret a night")
+        ax.axvline(value, color=BASELINE, lw=1.3, ls=DASHES[1 + i], label=name)
+    fig.legend(loc="outside upper right", ncols=len(references), fontsize=10.5, frameon=False)
+    ax.set(xscale="log", xlim=(3e-2, 1e8), ylim=(len(names) - 0.5, -0.6))
+    ax.set_yticks(range(len(names)), names, fontsize=10.5)
+    ax.set(xlabel="regret a night")
     return fig

@@ -21,7 +21,11 @@ def marks(jailed, notebook: notebooks.Notebook, questions: list[notebooks.Questi
     session = Session([notebooks.source(cell) for cell in code_cells(notebook)], jailed, LIMITS)
     try:
         assert session.ready()
-        return [checked(session, one, drawn(seed, one.name, "check")) for seed in SEEDS for one in questions]
+        return [
+            checked(session, one, drawn(seed, one.name, "check"), notebooks.code_number(notebook, one.name))
+            for seed in SEEDS
+            for one in questions
+        ]
     finally:
         session.close()
 

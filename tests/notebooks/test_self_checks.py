@@ -14,6 +14,7 @@ CHAPTERS = sorted(BOOK.glob("[0-9][0-9]-*.ipynb"))
 QUESTION = re.compile(r"^\*\*(\d+)\. (.+)\*\*$", re.MULTILINE)
 ANSWER = re.compile(r"^:::\{dropdown\} \(([a-z])\) (.+)\n((?:(?!:::).*\n)*):::$", re.MULTILINE)
 RIGHT, WRONG = "**Right.** ", "*Not quite.* "  # bold and italics: answers.css tells them apart by that
+LINK = re.compile(r"\{(?:prf:ref|ref|numref|eq|cite:?\w*)\}|\]\(")
 FEWEST_WORDS = 4
 
 
@@ -57,6 +58,8 @@ def faults(source: str) -> list[str]:
         wrong.append("a fold that is no answer")
     for one in found:
         letters = "".join(letter for letter, _, _ in one.answers)
+        if any(LINK.search(answer) for _, answer, _ in one.answers):
+            wrong.append(f"question {one.number} has a link in an answer, which is a button itself")
         explained = [why for _, _, why in one.answers]
         if len(letters) < 3 or letters != "abcdef"[: len(letters)]:
             wrong.append(f"question {one.number} has the answers {letters or 'none'}")
@@ -109,6 +112,7 @@ GOOD = (
         (GOOD.replace("It only looks like that.", "No.", 1), "not explained"),
         (GOOD.replace("(c) Perhaps", "Perhaps", 1), "no answer"),
         (GOOD.replace("(b) No", "(d) No", 1), "the answers adc"),
+        (GOOD.replace("(b) No", "(b) See {prf:ref}`thm`", 1), "a link in an answer"),
     ],
 )
 def test_what_is_missing_is_named(broken: str, complaint: str) -> None:

@@ -52,6 +52,11 @@ LONG = [
     "tests/unit/test_increasing_rates.py::test_extreme_losses_at_the_largest_rate",
     "tests/unit/test_increasing_rates.py::test_rounding_does_not_accumulate",
     "tests/unit/test_occupancy_set.py::test_rounding_does_not_add_up_over_many_steps",
+    "tests/unit/test_figures_svg.py::test_what_is_heavier_than_its_pixels_stays_a_raster",
+    "tests/unit/test_ftrl.py::test_it_learns_from_totals",
+    "tests/unit/test_ftrl.py::test_the_regret_is_below_the_bounds_where_they_say_something",
+    "tests/unit/test_sweeps.py::test_two_workers_find_what_one_finds",
+    "tests/unit/test_thompson.py::test_the_regret_is_below_the_bound_where_it_says_something",
     "tests/property/test_geometry.py::test_ten_thousand_rounds_on_a_thin_triangle",
     "tests/property/test_history_files.py::test_any_header_gives_a_history_or_a_named_error",
 ]

@@ -1,6 +1,5 @@
-"""The tools of a course, importable by their tests; a jail, which must be there where CI is set."""
+"""The tools of a course, importable by their tests; a jail, which must be there wherever there can be one."""
 
-import os
 import sys
 from pathlib import Path
 
@@ -16,7 +15,8 @@ def jailed():
     try:
         jail.jailed(jail.Limits()).close()
     except jail.NoJail as error:
-        if os.environ.get("CI"):
+        if sys.platform == "linux":
             raise
+        # Bubblewrap is made of Linux namespaces: elsewhere there is nothing to install, and nothing to test.
         pytest.skip(f"no jail here: {error}")
     return jail.jailed

@@ -865,13 +865,7 @@ def u_function_eta(n_states: int, n_actions: int, horizon: int, episodes: int) -
     Source:
         `u_function_bound`.
     """
-    for name, value in (
-        ("n_states", n_states),
-        ("n_actions", n_actions),
-        ("horizon", horizon),
-        ("episodes", episodes),
-    ):
-        _whole(name, value)
+    _sizes(n_states=n_states, n_actions=n_actions, horizon=horizon, episodes=episodes)
     cells = horizon**2 * n_states * n_actions * episodes
     return min(math.sqrt(math.log(max(n_actions, 2)) / (6 * math.e * cells)), 1 / (24 * horizon**3))
 
@@ -931,8 +925,7 @@ def policy_optimization_eta(n_actions: int, horizon: int, episodes: int) -> floa
     Source:
         `policy_optimization_bound`.
     """
-    for name, value in (("n_actions", n_actions), ("horizon", horizon), ("episodes", episodes)):
-        _whole(name, value)
+    _sizes(n_actions=n_actions, horizon=horizon, episodes=episodes)
     return math.sqrt(8 * math.log(max(n_actions, 2)) / episodes) / horizon
 
 
@@ -979,8 +972,7 @@ def oreps_eta(n_states: int, n_actions: int, episodes: int) -> float:
     Source:
         `oreps_bound`.
     """
-    for name, value in (("n_states", n_states), ("n_actions", n_actions), ("episodes", episodes)):
-        _whole(name, value)
+    _sizes(n_states=n_states, n_actions=n_actions, episodes=episodes)
     return math.sqrt(2 * math.log(max(n_states * n_actions, 2)) / episodes)
 
 
@@ -1090,13 +1082,7 @@ def q_minus_v_eta(n_states: int, n_actions: int, horizon: int, episodes: int) ->
     Source:
         `q_minus_v_bound`.
     """
-    for name, value in (
-        ("n_states", n_states),
-        ("n_actions", n_actions),
-        ("horizon", horizon),
-        ("episodes", episodes),
-    ):
-        _whole(name, value)
+    _sizes(n_states=n_states, n_actions=n_actions, horizon=horizon, episodes=episodes)
     if not horizon * episodes > 1:
         raise ValueError(f"horizon * episodes is {horizon * episodes}; the rate needs log(HK) > 0")
     spread = 1 - 1 / max(n_actions, 2)
@@ -1161,8 +1147,7 @@ def q_minus_v_tsallis_weights(horizon: int, episodes: int) -> tuple[float, float
     Source:
         `q_minus_v_tsallis_bound`.
     """
-    _whole("horizon", horizon)
-    _whole("episodes", episodes)
+    _sizes(horizon=horizon, episodes=episodes)
     return 2 * horizon * math.sqrt(episodes), 8.0 * horizon**3
 
 
@@ -1227,8 +1212,7 @@ def optimistic_values_bound(n_states: int, n_actions: int, horizon: int, episode
     Source:
         Ours, and cruder than that of Azar, Osband and Munos (2017), Theorem 1, which lacks a sqrt(S).
     """
-    _whole("horizon", horizon)
-    _whole("episodes", episodes)
+    _sizes(horizon=horizon, episodes=episodes)
     delta = min(0.5, 1 / (horizon * episodes))
     iota = _log_term(n_states, n_actions, horizon, episodes, delta, 0.0)
     cells = n_states * n_actions
@@ -1280,13 +1264,7 @@ def _rate_within_theorem(
 def _log_term(
     n_states: int, n_actions: int, horizon: int, episodes: int, delta: float, per_state: float
 ) -> float:
-    for name, value in (
-        ("n_states", n_states),
-        ("n_actions", n_actions),
-        ("horizon", horizon),
-        ("episodes", episodes),
-    ):
-        _whole(name, value)
+    _sizes(n_states=n_states, n_actions=n_actions, horizon=horizon, episodes=episodes)
     if not 0 < delta < 1:
         raise ValueError(f"delta is {delta}; a probability of failure lies in (0, 1)")
     return per_state * n_states + math.log(horizon * n_states * n_actions * episodes / delta)
@@ -1303,6 +1281,12 @@ def _visits_and_log(
     horizon, n_states, n_actions, _ = counts.shape
     log_term = _log_term(n_states, n_actions, horizon, episodes, delta, per_state)
     return np.asarray(counts.sum(axis=-1), dtype=np.float64), log_term
+
+
+def _sizes(**sizes: float) -> None:
+    """Refuse sizes that are no positive integers, by name."""
+    for name, value in sizes.items():
+        _whole(name, value)
 
 
 def _whole(name: str, value: float) -> None:

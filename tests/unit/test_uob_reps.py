@@ -9,7 +9,15 @@ from scipy.optimize import linprog
 
 import aggbandit as ab
 from aggbandit import theory
-from aggbandit.learners import UCOREPS, UOBREPS, IntervalDynamics, KnownDynamics
+from aggbandit.geometry import NoMinimizer
+from aggbandit.learners import (
+    UCOREPS,
+    UOBREPS,
+    IntervalDynamics,
+    KnownDynamics,
+    PlausibleDynamics,
+    uob_reps,
+)
 from aggbandit.learners.oreps import KnownIterate, importance_weighted
 from aggbandit.learners.uob_reps import Bounds, interval_projection, nearest_rows, upper_chances
 from aggbandit.learners.visits import largest_mean_between
@@ -151,8 +159,8 @@ def test_the_intervals_are_the_formula_by_hand():
     _, visits = counted(50, shape=(2, 2, 2))
     iota = np.log(2 * 2 * 2 * 10 / 0.5)
     for h, s, a, t in product(range(2), repeat=4):
-        n = visits.counts[h, s, a].sum()
-        p = visits.counts[h, s, a, t] / max(n, 1)
+        n = visits.counts.before[h, s, a].sum()
+        p = visits.counts.before[h, s, a, t] / max(n, 1)
         width = 2 * np.sqrt(p * iota / max(1, n - 1)) + 14 * iota / (3 * max(1, n - 1))
         assert visits.upper[h, s, a, t] == pytest.approx(min(1, p + width))
         assert visits.lower[h, s, a, t] == pytest.approx(max(0, p - width))
@@ -258,6 +266,57 @@ def test_a_state_is_gone_back_to(which):
         learners(31)[which].restore(straight.snapshot())
     with pytest.raises(ValueError, match="in_epoch"):
         again.restore({name: a for name, a in straight.snapshot().items() if name != "in_epoch"})
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["full", "semi-bandit"])
+def test_a_projection_that_is_not_found_leaves_everything_as_it_was(which, monkeypatch):
+    """The counts too, which the projection needs beforehand: also where they end an epoch."""
+
+    def not_found(*arguments):
+        raise NoMinimizer("not in double precision")
+
+    world, learner = ab.night_driver(), learners(30)[which]
+    played(learner, world, ab.losses.fixed(world.loss, 3))
+    before, bounds = learner.snapshot(), (learner.iterate.visits.lower, learner.iterate.visits.upper)
+    monkeypatch.setattr(uob_reps, "interval_projection", not_found)
+    rng = np.random.default_rng(1)
+    for _ in range(10):
+        trajectory = world.mdp.rollout(ab.uniform_policy(world.mdp), rng)
+        with pytest.raises(NoMinimizer):
+            learner.observe(learner.feedback.observe(trajectory, world.loss))
+        after = learner.snapshot()
+        assert all((after[name] == array).all() for name, array in before.items())
+        assert all(
+            now is then
+            for now, then in zip(
+                (learner.iterate.visits.lower, learner.iterate.visits.upper), bounds, strict=True
+            )
+        )
+
+
+@pytest.mark.parametrize("kind", ["balls", "intervals"])
+def test_counts_are_values_and_begin_anew_when_one_has_doubled(kind):
+    mdp, rng = ab.night_driver().mdp, np.random.default_rng(0)
+    visits = (
+        PlausibleDynamics(3, 2, 3, 100, ab.TightConfidence())
+        if kind == "balls"
+        else IntervalDynamics(3, 2, 3, 100)
+    )
+    total, epochs = np.zeros(mdp.shape, dtype=int), 0
+    for _ in range(100):
+        trajectory = mdp.rollout(ab.uniform_policy(mdp), rng)
+        then, copies = visits.counts, visits.snapshot()
+        visits.observe(trajectory)
+        total[trajectory.cells] += 1
+        np.testing.assert_array_equal(then.before, copies["counts"])
+        np.testing.assert_array_equal(then.in_epoch, copies["in_epoch"])
+        np.testing.assert_array_equal(visits.counts.before + visits.counts.in_epoch, total)
+        n_before, n_in = then.before.sum(axis=3), then.in_epoch.copy()
+        n_in[trajectory.cells] += 1
+        over = (n_in.sum(axis=3) >= np.maximum(n_before, 1)).any()
+        assert over == (not visits.counts.in_epoch.any())
+        epochs += over
+    assert 10 < epochs < 100
 
 
 def test_values_out_of_range():

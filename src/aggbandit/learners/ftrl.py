@@ -38,7 +38,7 @@ from aggbandit._arrays import (
 )
 from aggbandit.feedback import AggregateFeedback
 from aggbandit.learners import snapshots
-from aggbandit.learners.fits import check_total, check_trajectory, check_world
+from aggbandit.learners.fits import check_aggregate, check_world
 from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.potentials import Layers, Reply, differences, minimize_over_potentials
@@ -283,9 +283,7 @@ class FTRL:
             ValueError: before anything changes, for a total outside [0, H] or a trajectory of another world.
             NoMinimizer: before anything changes, if double precision is not enough.
         """
-        check_kind("feedback", feedback, AggregateFeedback, "ab.AggregateFeedback.observe(trajectory, loss)")
-        check_trajectory(feedback.trajectory, self.mdp.shape, self.mdp.initial_state)
-        check_total(feedback.total, self.mdp.horizon)
+        check_aggregate(feedback, self.mdp.shape, self.mdp.initial_state)
         estimate = q_minus_v_estimate(feedback.trajectory, feedback.total, self.occupancy)
         slope = self._cells(self.sum_of_estimates).slope(self.potential)
         cells = self._cells(self.sum_of_estimates + self.layers.narrow(estimate))

@@ -22,13 +22,12 @@ import numpy as np
 from aggbandit._arrays import (
     FloatArray,
     check_has,
-    check_kind,
     check_memory,
     check_positive_int,
 )
 from aggbandit.feedback import AggregateFeedback
 from aggbandit.geometry import LogBarrier, known_occupancy_polytope, occupancy_coordinates
-from aggbandit.learners.fits import check_total, check_trajectory, check_world
+from aggbandit.learners.fits import check_aggregate, check_world
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.increasing_rates import scrible
 from aggbandit.learners.optimistic import OptimisticEXP2
@@ -92,9 +91,7 @@ class OccupancyBandit:
             TypeError: unless it is an `AggregateFeedback`.
             ValueError: before anything changes, for a total outside [0, H] or a trajectory of another world.
         """
-        check_kind("feedback", feedback, AggregateFeedback, "ab.AggregateFeedback.observe(trajectory, loss)")
-        check_trajectory(feedback.trajectory, self.mdp.shape, self.mdp.initial_state)
-        check_total(feedback.total, self.mdp.horizon)
+        check_aggregate(feedback, self.mdp.shape, self.mdp.initial_state)
         z_hat = self.coordinates.from_table(feedback.trajectory.indicator())
         self.vectors.update(feedback.total, z_hat, np.zeros(len(z_hat)))
 

@@ -27,12 +27,11 @@ from aggbandit._arrays import (
     check_kind,
     check_positive,
     check_rng,
-    check_unit_interval,
     reduce_frozen,
 )
 from aggbandit.feedback import FullFeedback, StepFeedback
 from aggbandit.learners import snapshots
-from aggbandit.learners.fits import check_trajectory, check_world
+from aggbandit.learners.fits import check_full, check_steps, check_world
 from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.potentials import (
@@ -173,6 +172,16 @@ class KnownIterate:
         policy[steps, self.layers.states[steps, numbers]] = narrow[steps, numbers]
         return policy
 
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What a learner was made with here, by value; see `aggbandit.learners.identity`."""
+        return (f"mdp={described(self.mdp)}",)
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All there is to go on from, by name: `log_q`."""
+        return {"log_q": self.log_q}
+
     def step(self, loss: FloatArray) -> None:
         """`q_{k+1} = argmin <q, loss> + KL(q || q_k)`.
 
@@ -184,6 +193,29 @@ class KnownIterate:
         """
         log_visits = np.logaddexp.reduce(self.log_q, axis=2)
         self.log_q = entropy_projection(self.log_q - self.layers.narrow(loss), self.rows, log_visits)
+
+    def check_run(self, mdp: FiniteHorizonMDP) -> None:
+        """Refuse another world.
+
+        Args:
+            mdp: the world; it must have the sizes and the initial state of this one.
+
+        Raises:
+            ValueError: for another world.
+        """
+        check_world(mdp, self.mdp.shape, self.mdp.initial_state)
+
+    def restore(self, snapshot: dict[str, NDArray[Any]], arguments: tuple[str, ...]) -> None:
+        """Go to the `state` that a learner wrote down.
+
+        Args:
+            snapshot: what it wrote.
+            arguments: of the learner that is to be restored.
+
+        Raises:
+            ValueError: before anything changes, if it is no such state.
+        """
+        self.log_q = snapshots.read(snapshot, arguments, log_q=self.log_q.shape)["log_q"]
 
 
 class OREPS:
@@ -249,14 +281,12 @@ class OREPS:
 
         Raises:
             TypeError: unless it is a `FullFeedback`.
-            ValueError: before anything changes, for losses outside [0, 1] or of another world.
-            NoMinimizer: if double precision is not enough.
+            ValueError: before anything changes, for losses outside [0, 1] or a trajectory of another world.
+            NoMinimizer: before anything changes, if double precision is not enough.
         """
-        check_kind("feedback", feedback, FullFeedback, "ab.FullFeedback.observe(trajectory, loss)")
-        loss = self.iterate.mdp.check_loss(feedback.loss)
-        check_unit_interval("loss", loss)
-        expected = np.einsum("hsat,hsat->hsa", self.iterate.mdp.transitions, loss)
-        self.iterate.step(self.eta * expected)
+        mdp = self.iterate.mdp
+        check_full(feedback, mdp.shape, mdp.initial_state)
+        self.iterate.step(self.eta * np.einsum("hsat,hsat->hsa", mdp.transitions, feedback.loss))
 
     def check_run(self, mdp: FiniteHorizonMDP, episodes: int) -> None:
         """Refuse another world.
@@ -268,17 +298,17 @@ class OREPS:
         Raises:
             ValueError: for another world.
         """
-        check_world(mdp, self.iterate.mdp.shape, self.iterate.mdp.initial_state)
+        self.iterate.check_run(mdp)
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What the learner was made with, by value; see `aggbandit.learners.identity`."""
-        return (f"mdp={described(self.iterate.mdp)}", f"eta={self.eta!r}")
+        return (*self.iterate.arguments, f"eta={self.eta!r}")
 
     @alone
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """The whole state; `restore` is its inverse."""
-        return snapshots.written(self.arguments, log_q=self.iterate.log_q)
+        return snapshots.written(self.arguments, **self.iterate.state)
 
     @alone
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
@@ -290,8 +320,7 @@ class OREPS:
         Raises:
             ValueError: before anything changes, if it is no such state.
         """
-        shape = self.iterate.log_q.shape
-        self.iterate.log_q = snapshots.read(snapshot, self.arguments, log_q=shape)["log_q"]
+        self.iterate.restore(snapshot, self.arguments)
 
 
 class SemiBanditOREPS:
@@ -358,12 +387,9 @@ class SemiBanditOREPS:
         Raises:
             TypeError: unless it is a `StepFeedback`.
             ValueError: before anything changes, for losses outside [0, 1] or a trajectory of another world.
-            NoMinimizer: if double precision is not enough.
+            NoMinimizer: before anything changes, if double precision is not enough.
         """
-        check_kind("feedback", feedback, StepFeedback, "ab.StepFeedback.observe(trajectory, loss)")
-        mdp = self.iterate.mdp
-        check_trajectory(feedback.trajectory, mdp.shape, mdp.initial_state)
-        check_unit_interval("losses", feedback.losses)
+        check_steps(feedback, self.iterate.mdp.shape, self.iterate.mdp.initial_state)
         self.iterate.step(self.eta * importance_weighted(feedback, self.iterate.occupancy))
 
     def check_run(self, mdp: FiniteHorizonMDP, episodes: int) -> None:
@@ -376,17 +402,17 @@ class SemiBanditOREPS:
         Raises:
             ValueError: for another world.
         """
-        check_world(mdp, self.iterate.mdp.shape, self.iterate.mdp.initial_state)
+        self.iterate.check_run(mdp)
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What the learner was made with, by value; see `aggbandit.learners.identity`."""
-        return (f"mdp={described(self.iterate.mdp)}", f"eta={self.eta!r}")
+        return (*self.iterate.arguments, f"eta={self.eta!r}")
 
     @alone
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """The whole state; `restore` is its inverse."""
-        return snapshots.written(self.arguments, log_q=self.iterate.log_q)
+        return snapshots.written(self.arguments, **self.iterate.state)
 
     @alone
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
@@ -398,8 +424,7 @@ class SemiBanditOREPS:
         Raises:
             ValueError: before anything changes, if it is no such state.
         """
-        shape = self.iterate.log_q.shape
-        self.iterate.log_q = snapshots.read(snapshot, self.arguments, log_q=shape)["log_q"]
+        self.iterate.restore(snapshot, self.arguments)
 
 
 def importance_weighted(feedback: StepFeedback, chances: FloatArray) -> FloatArray:

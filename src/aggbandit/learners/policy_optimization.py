@@ -42,7 +42,7 @@ from aggbandit._arrays import (
     real_array,
 )
 from aggbandit.feedback import AggregateFeedback, FullFeedback
-from aggbandit.learners.fits import check_total, check_trajectory, check_world
+from aggbandit.learners.fits import check_aggregate, check_world
 from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics, Visits
@@ -366,10 +366,8 @@ class UFunctionLearner:
             ValueError: before anything changes, for a total outside [0, H], or a trajectory of another shape
                 or from another state than s_1.
         """
-        check_kind("feedback", feedback, AggregateFeedback, "ab.AggregateFeedback.observe(trajectory, loss)")
+        check_aggregate(feedback, self.shape, self.initial_state)
         trajectory, total = feedback.trajectory, feedback.total
-        check_trajectory(trajectory, self.shape, self.initial_state)
-        check_total(total, self.shape[0])
         policy = self._policy()
         lower, upper = self.visits.bracket(policy)
         paid = total - self.next_baseline()

@@ -41,6 +41,7 @@ from aggbandit.geometry.occupancy_barrier import OccupancyBarrier
 from aggbandit.geometry.occupancy_set import OccupancySet
 from aggbandit.learners.confidence import Confidence, CorrectedConfidence, empirical_dynamics
 from aggbandit.learners.epochs import Epoch, EpochSummary, epoch_budget, epoch_over, restart
+from aggbandit.learners.fits import check_trajectory
 from aggbandit.learners.identity import NAMELESS, described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.increasing_rates import (
@@ -267,15 +268,7 @@ class AggregateFeedbackLearner:
         """
         check_kind("feedback", feedback, AggregateFeedback, "ab.AggregateFeedback.observe(trajectory, loss)")
         trajectory, total = feedback.trajectory, feedback.total
-        if trajectory.shape != self.shape:
-            raise ValueError(
-                f"the trajectory has shape {trajectory.shape}; expected (H, S, A, S) = {self.shape}"
-            )
-        if trajectory.states[0] != self.initial_state:
-            raise ValueError(
-                f"the trajectory starts in state {trajectory.states[0]}; the learner starts in "
-                f"{self.initial_state}"
-            )
+        check_trajectory(trajectory, self.shape, self.initial_state)
         z_hat = trajectory.indicator()
         epsilon = np.broadcast_to(self.epoch.epsilon[..., None], self.shape)
         check_observation(total, z_hat, epsilon, self.shape, float(self.shape[0]))

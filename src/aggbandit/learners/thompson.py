@@ -29,17 +29,15 @@ from scipy.linalg import solve_triangular
 from aggbandit._arrays import (
     FloatArray,
     check_has,
-    check_kind,
     check_nonnegative,
     check_number,
     check_positive,
     check_positive_int,
     check_rng,
-    check_unit_interval,
 )
 from aggbandit.feedback import AggregateFeedback, StepFeedback
 from aggbandit.learners import snapshots
-from aggbandit.learners.fits import check_total, check_trajectory, check_world
+from aggbandit.learners.fits import check_aggregate, check_steps, check_world, failure_probability
 from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics, Visits
@@ -138,9 +136,7 @@ class ThompsonSampling:
             TypeError: unless it is an `AggregateFeedback`.
             ValueError: before anything changes, for a total outside [0, H] or a trajectory of another world.
         """
-        check_kind("feedback", feedback, AggregateFeedback, "ab.AggregateFeedback.observe(trajectory, loss)")
-        check_trajectory(feedback.trajectory, self.visits.shape, self.visits.initial_state)
-        check_total(feedback.total, self.cells[0])
+        check_aggregate(feedback, self.visits.shape, self.visits.initial_state)
         passed = np.ravel_multi_index(feedback.trajectory.cells[:3], self.cells)
         self.moment[np.ix_(passed, passed)] += 1.0
         self.response[passed] += feedback.total
@@ -293,11 +289,7 @@ class OptimisticValueIteration:
         check_positive_int("episodes", episodes)
         self.visits = EmpiricalDynamics(n_states, n_actions, horizon, initial_state)
         self.episodes = int(episodes)
-        self.delta = (
-            min(0.5, 1 / (horizon * self.episodes)) if delta is None else check_number("delta", delta)
-        )
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta is {delta}; it must be a probability in (0, 1)")
+        self.delta = failure_probability(delta, horizon, self.episodes)
         self.bonus = check_positive("bonus", bonus)
         self.paid: FloatArray = np.zeros(self.visits.shape[:3])
         self._policy, self.value = self._plan()
@@ -345,9 +337,7 @@ class OptimisticValueIteration:
             TypeError: unless it is a `StepFeedback`.
             ValueError: before anything changes, for losses outside [0, 1] or a trajectory of another world.
         """
-        check_kind("feedback", feedback, StepFeedback, "ab.StepFeedback.observe(trajectory, loss)")
-        check_trajectory(feedback.trajectory, self.visits.shape, self.visits.initial_state)
-        check_unit_interval("losses", feedback.losses)
+        check_steps(feedback, self.visits.shape, self.visits.initial_state)
         self.visits.observe(feedback.trajectory)
         self.paid[feedback.trajectory.cells[:3]] += feedback.losses
         self._policy, self.value = self._plan()

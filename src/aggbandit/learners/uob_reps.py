@@ -26,20 +26,18 @@ from numpy.typing import NDArray
 from aggbandit._arrays import (
     BoolArray,
     FloatArray,
-    check_kind,
     check_positive,
     check_rng,
-    check_unit_interval,
     reduce_frozen,
 )
 from aggbandit.feedback import FullFeedback, StepFeedback
 from aggbandit.learners import snapshots
-from aggbandit.learners.fits import check_trajectory, check_world
+from aggbandit.learners.fits import check_full, check_steps, check_world
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.oreps import importance_weighted
 from aggbandit.learners.potentials import Reply, minimize_over_potentials, onward
 from aggbandit.learners.visits import IntervalDynamics, largest_chance
-from aggbandit.mdp import FiniteHorizonMDP
+from aggbandit.mdp import FiniteHorizonMDP, Trajectory
 
 __all__ = ["UCOREPS", "UOBREPS", "interval_projection", "nearest_rows", "uob_reps_rate"]
 
@@ -297,21 +295,65 @@ class CountedIterate:
         policy[:, self.order] = weights / weights.sum(axis=2, keepdims=True)
         return policy
 
-    def step(self, loss: FloatArray) -> None:
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What a learner was made with here, by value; see `aggbandit.learners.identity`."""
+        visits = self.visits
+        return (
+            f"shape={visits.shape}",
+            f"initial_state={visits.initial_state}",
+            f"episodes={visits.episodes}",
+            f"delta={visits.delta!r}",
+        )
+
+    @property
+    def state(self) -> dict[str, NDArray[Any]]:
+        """All there is to go on from, by name: `log_q` and the counts."""
+        return {"log_q": self.log_q} | self.visits.snapshot()
+
+    def step(self, loss: FloatArray, trajectory: Trajectory) -> None:
         """`q_{k+1} = argmin <q, loss> + KL(q || q_k)` over the occupancy measures between the bounds.
+
+        The bounds are those that hold once the trajectory is counted.
 
         Args:
             loss: (H, S, A, S) the rate times the losses, or a table that broadcasts to that.
+            trajectory: of the episode.
 
         Raises:
-            NoMinimizer: before q changes, if double precision is not enough.
+            NoMinimizer: before anything changes, the counts too, if double precision is not enough.
         """
-        o = self.order
-        loss = np.broadcast_to(loss, self.visits.shape)
-        rearranged = loss[:, o][:, :, :, o]
-        lower, upper = (b[:, o][:, :, :, o] for b in (self.visits.lower, self.visits.upper))
+        visits, o = self.visits.after(trajectory), self.order
+        rearranged = np.broadcast_to(loss, visits.shape)[:, o][:, :, :, o]
+        lower, upper = (b[:, o][:, :, :, o] for b in (visits.lower, visits.upper))
         log_visits = np.logaddexp.reduce(self.log_q, axis=(2, 3))
         self.log_q = interval_projection(self.log_q - rearranged, lower, upper, log_visits, self.met)
+        self.visits = visits
+
+    def check_run(self, mdp: FiniteHorizonMDP) -> None:
+        """Refuse another world.
+
+        Args:
+            mdp: the world; it must have the sizes and the initial state of the counts.
+
+        Raises:
+            ValueError: for another world.
+        """
+        check_world(mdp, self.visits.shape, self.visits.initial_state)
+
+    def restore(self, snapshot: dict[str, NDArray[Any]], arguments: tuple[str, ...]) -> None:
+        """Go to the `state` that a learner wrote down.
+
+        Args:
+            snapshot: what it wrote.
+            arguments: of the learner that is to be restored.
+
+        Raises:
+            ValueError: before anything changes, if it is no such state.
+        """
+        log_q = snapshots.read(snapshot, arguments, log_q=self.log_q.shape)["log_q"]
+        self.visits.restore(snapshot)
+        self.log_q = log_q
 
 
 class UCOREPS:
@@ -388,14 +430,10 @@ class UCOREPS:
         Raises:
             TypeError: unless it is a `FullFeedback`.
             ValueError: before anything changes, for losses outside [0, 1] or a trajectory of another world.
-            NoMinimizer: if double precision is not enough.
+            NoMinimizer: before anything changes, if double precision is not enough.
         """
-        check_kind("feedback", feedback, FullFeedback, "ab.FullFeedback.observe(trajectory, loss)")
-        visits = self.iterate.visits
-        check_trajectory(feedback.trajectory, visits.shape, visits.initial_state)
-        check_unit_interval("loss", feedback.loss)
-        visits.observe(feedback.trajectory)
-        self.iterate.step(self.eta * feedback.loss)
+        check_full(feedback, self.iterate.visits.shape, self.iterate.visits.initial_state)
+        self.iterate.step(self.eta * feedback.loss, feedback.trajectory)
 
     def check_run(self, mdp: FiniteHorizonMDP, episodes: int) -> None:
         """Refuse another world.
@@ -407,18 +445,17 @@ class UCOREPS:
         Raises:
             ValueError: for another world.
         """
-        check_world(mdp, self.iterate.visits.shape, self.iterate.visits.initial_state)
+        self.iterate.check_run(mdp)
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What the learner was made with, by value; see `aggbandit.learners.identity`."""
-        return (*_arguments(self.iterate.visits), f"eta={self.eta!r}")
+        return (*self.iterate.arguments, f"eta={self.eta!r}")
 
     @alone
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """The whole state; `restore` is its inverse."""
-        visits = self.iterate.visits
-        return snapshots.written(self.arguments, log_q=self.iterate.log_q, **visits.snapshot())
+        return snapshots.written(self.arguments, **self.iterate.state)
 
     @alone
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
@@ -430,9 +467,7 @@ class UCOREPS:
         Raises:
             ValueError: before anything changes, if it is no such state.
         """
-        log_q = snapshots.read(snapshot, self.arguments, log_q=self.iterate.visits.shape)["log_q"]
-        self.iterate.visits.restore(snapshot)
-        self.iterate.log_q = log_q
+        self.iterate.restore(snapshot, self.arguments)
 
 
 class UOBREPS:
@@ -514,16 +549,13 @@ class UOBREPS:
         Raises:
             TypeError: unless it is a `StepFeedback`.
             ValueError: before anything changes, for losses outside [0, 1] or a trajectory of another world.
-            NoMinimizer: if double precision is not enough.
+            NoMinimizer: before anything changes, if double precision is not enough.
         """
-        check_kind("feedback", feedback, StepFeedback, "ab.StepFeedback.observe(trajectory, loss)")
         visits = self.iterate.visits
-        check_trajectory(feedback.trajectory, visits.shape, visits.initial_state)
-        check_unit_interval("losses", feedback.losses)
+        check_steps(feedback, visits.shape, visits.initial_state)
         chances = upper_chances(visits, self.iterate.policy, feedback)
         estimate = importance_weighted(feedback, chances + self.gamma)
-        visits.observe(feedback.trajectory)
-        self.iterate.step(self.eta * estimate[..., None])
+        self.iterate.step(self.eta * estimate[..., None], feedback.trajectory)
 
     def check_run(self, mdp: FiniteHorizonMDP, episodes: int) -> None:
         """Refuse another world.
@@ -535,18 +567,17 @@ class UOBREPS:
         Raises:
             ValueError: for another world.
         """
-        check_world(mdp, self.iterate.visits.shape, self.iterate.visits.initial_state)
+        self.iterate.check_run(mdp)
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """What the learner was made with, by value; see `aggbandit.learners.identity`."""
-        return (*_arguments(self.iterate.visits), f"eta={self.eta!r}", f"gamma={self.gamma!r}")
+        return (*self.iterate.arguments, f"eta={self.eta!r}", f"gamma={self.gamma!r}")
 
     @alone
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """The whole state; `restore` is its inverse."""
-        visits = self.iterate.visits
-        return snapshots.written(self.arguments, log_q=self.iterate.log_q, **visits.snapshot())
+        return snapshots.written(self.arguments, **self.iterate.state)
 
     @alone
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
@@ -558,9 +589,7 @@ class UOBREPS:
         Raises:
             ValueError: before anything changes, if it is no such state.
         """
-        log_q = snapshots.read(snapshot, self.arguments, log_q=self.iterate.visits.shape)["log_q"]
-        self.iterate.visits.restore(snapshot)
-        self.iterate.log_q = log_q
+        self.iterate.restore(snapshot, self.arguments)
 
 
 def upper_chances(visits: IntervalDynamics, policy: FloatArray, feedback: StepFeedback) -> FloatArray:
@@ -579,12 +608,3 @@ def upper_chances(visits: IntervalDynamics, policy: FloatArray, feedback: StepFe
     for h, s, a in zip(steps, states, actions, strict=True):
         chances[h, s, a] = largest_chance(visits, policy, int(h), int(s)) * policy[h, s, a]
     return chances
-
-
-def _arguments(visits: IntervalDynamics) -> tuple[str, ...]:
-    return (
-        f"shape={visits.shape}",
-        f"initial_state={visits.initial_state}",
-        f"episodes={visits.episodes}",
-        f"delta={visits.delta!r}",
-    )

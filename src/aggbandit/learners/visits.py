@@ -17,6 +17,9 @@ Source:
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
+from copy import copy
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -27,19 +30,21 @@ from aggbandit._arrays import (
     IntArray,
     check_kind,
     check_nonnegative,
-    check_number,
     check_positive_int,
     check_shape,
     check_state,
     integer_array,
+    reduce_frozen,
 )
 from aggbandit.learners.confidence import Confidence, empirical_dynamics
 from aggbandit.learners.epochs import epoch_over
+from aggbandit.learners.fits import failure_probability
 from aggbandit.mdp import FiniteHorizonMDP, Trajectory
 
 __all__ = [
     "Bracket",
     "EmpiricalDynamics",
+    "EpochCounts",
     "IntervalDynamics",
     "KnownDynamics",
     "PlausibleDynamics",
@@ -349,6 +354,72 @@ class EmpiricalDynamics:
         self.P_hat = empirical_dynamics(self.counts)
 
 
+@dataclass(frozen=True, eq=False)
+class EpochCounts:
+    """Transitions counted up to an epoch, and in it. An epoch ends when some count has doubled.
+
+    A value: to count is to make another one.
+
+    Args:
+        before: (H, S, A, S) N_i, what was counted up to this epoch.
+        in_epoch: (H, S, A, S) n_i, what was counted in it.
+
+    Source:
+        Algorithm 3, lines 3 and 7.
+    """
+
+    before: IntArray
+    in_epoch: IntArray
+    __reduce__ = reduce_frozen
+
+    @classmethod
+    def none(cls, shape: tuple[int, int, int, int]) -> EpochCounts:
+        """Before the first episode.
+
+        Args:
+            shape: (H, S, A, S).
+
+        Returns:
+            The counts.
+        """
+        return cls(np.zeros(shape, dtype=np.int64), np.zeros(shape, dtype=np.int64))
+
+    @classmethod
+    def read(cls, snapshot: Mapping[str, NDArray[Any]], shape: tuple[int, int, int, int]) -> EpochCounts:
+        """What `written` wrote down.
+
+        Args:
+            snapshot: with (H, S, A, S) `counts` and `in_epoch`.
+            shape: (H, S, A, S).
+
+        Returns:
+            The counts.
+
+        Raises:
+            ValueError: if they cannot be counts.
+        """
+        return cls(_counts("counts", snapshot, shape), _counts("in_epoch", snapshot, shape))
+
+    def written(self) -> dict[str, NDArray[Any]]:
+        """Copies of both, by name: `counts` and `in_epoch`."""
+        return {"counts": self.before.copy(), "in_epoch": self.in_epoch.copy()}
+
+    def after(self, trajectory: Trajectory) -> EpochCounts:
+        """With the H steps of a trajectory; of a new epoch if a count has doubled.
+
+        Args:
+            trajectory: of the episode.
+
+        Returns:
+            The counts. In the same epoch, `before` is the same array.
+        """
+        in_epoch = self.in_epoch.copy()
+        in_epoch[trajectory.cells] += 1
+        if epoch_over(in_epoch, self.before).any():
+            return EpochCounts(self.before + in_epoch, np.zeros_like(in_epoch))
+        return EpochCounts(self.before, in_epoch)
+
+
 class PlausibleDynamics:
     """Transitions are counted, and all dynamics in the L1 balls around the counts are plausible.
 
@@ -379,13 +450,13 @@ class PlausibleDynamics:
         beginning = EmpiricalDynamics(n_states, n_actions, horizon, initial_state)
         self.shape, self.initial_state = beginning.shape, beginning.initial_state
         self.episodes, self.confidence = int(episodes), confidence
-        self._begin(beginning.counts)
+        self._stand(EpochCounts.none(self.shape))
 
-    def _begin(self, counts: IntArray) -> None:
-        """A new epoch with the counts N_i."""
-        self.counts, self.in_epoch = counts, np.zeros(self.shape, dtype=np.int64)
-        self.P_hat = empirical_dynamics(counts)
-        self.radius = self.confidence.radius(counts, self.episodes)
+    def _stand(self, counts: EpochCounts) -> None:
+        """These counts, and the balls around those before the epoch."""
+        self.counts = counts
+        self.P_hat = empirical_dynamics(counts.before)
+        self.radius = self.confidence.radius(counts.before, self.episodes)
 
     def bracket(self, policy: FloatArray) -> Bracket:
         """The smallest and the largest chance over all plausible dynamics, which differ from state to state.
@@ -419,13 +490,15 @@ class PlausibleDynamics:
         Args:
             trajectory: of the episode.
         """
-        self.in_epoch[trajectory.cells] += 1
-        if epoch_over(self.in_epoch, self.counts).any():
-            self._begin(self.counts + self.in_epoch)
+        counts = self.counts.after(trajectory)
+        if counts.before is self.counts.before:
+            self.counts = counts
+        else:
+            self._stand(counts)
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """The counts up to this epoch and in it."""
-        return {"counts": self.counts.copy(), "in_epoch": self.in_epoch.copy()}
+        return self.counts.written()
 
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
         """Go back to the counts.
@@ -436,10 +509,7 @@ class PlausibleDynamics:
         Raises:
             ValueError: before anything changes, if they cannot be counts.
         """
-        counts = _counts("counts", snapshot, self.shape)
-        in_epoch = _counts("in_epoch", snapshot, self.shape)
-        self._begin(counts)
-        self.in_epoch = in_epoch
+        self._stand(EpochCounts.read(snapshot, self.shape))
 
 
 class IntervalDynamics:
@@ -491,19 +561,15 @@ class IntervalDynamics:
         beginning = EmpiricalDynamics(n_states, n_actions, horizon, initial_state)
         self.shape, self.initial_state = beginning.shape, beginning.initial_state
         self.episodes = int(episodes)
-        self.delta = (
-            min(0.5, 1 / (horizon * self.episodes)) if delta is None else check_number("delta", delta)
-        )
-        if not 0 < self.delta < 1:
-            raise ValueError(f"delta is {delta}; it must be a probability in (0, 1)")
-        self._begin(beginning.counts)
+        self.delta = failure_probability(delta, horizon, self.episodes)
+        self._stand(EpochCounts.none(self.shape))
 
-    def _begin(self, counts: IntArray) -> None:
-        """A new epoch with the counts N_i."""
-        self.counts, self.in_epoch = counts, np.zeros(self.shape, dtype=np.int64)
-        P_hat = empirical_dynamics(counts)
+    def _stand(self, counts: EpochCounts) -> None:
+        """These counts, and the intervals around those before the epoch."""
+        self.counts = counts
+        P_hat = empirical_dynamics(counts.before)
         iota = math.log(math.prod(self.shape[:3]) * self.episodes / self.delta)
-        visits = np.maximum(1, counts.sum(axis=-1, keepdims=True) - 1)
+        visits = np.maximum(1, counts.before.sum(axis=-1, keepdims=True) - 1)
         width = 2 * np.sqrt(P_hat * iota / visits) + 14 * iota / (3 * visits)
         self.lower: FloatArray = np.clip(P_hat - width, 0.0, 1.0)
         self.upper: FloatArray = np.clip(P_hat + width, 0.0, 1.0)
@@ -537,13 +603,28 @@ class IntervalDynamics:
         Args:
             trajectory: of the episode.
         """
-        self.in_epoch[trajectory.cells] += 1
-        if epoch_over(self.in_epoch, self.counts).any():
-            self._begin(self.counts + self.in_epoch)
+        counts = self.counts.after(trajectory)
+        if counts.before is self.counts.before:
+            self.counts = counts
+        else:
+            self._stand(counts)
+
+    def after(self, trajectory: Trajectory) -> IntervalDynamics:
+        """What will be known when a trajectory has been counted; what is known now stays.
+
+        Args:
+            trajectory: of the episode.
+
+        Returns:
+            The knowledge.
+        """
+        further = copy(self)
+        further.observe(trajectory)
+        return further
 
     def snapshot(self) -> dict[str, NDArray[Any]]:
         """The counts up to this epoch and in it."""
-        return {"counts": self.counts.copy(), "in_epoch": self.in_epoch.copy()}
+        return self.counts.written()
 
     def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
         """Go back to the counts.
@@ -554,10 +635,7 @@ class IntervalDynamics:
         Raises:
             ValueError: before anything changes, if they cannot be counts.
         """
-        counts = _counts("counts", snapshot, self.shape)
-        in_epoch = _counts("in_epoch", snapshot, self.shape)
-        self._begin(counts)
-        self.in_epoch = in_epoch
+        self._stand(EpochCounts.read(snapshot, self.shape))
 
 
 def largest_chance(visits: Visits, policy: FloatArray, h: int, s: int) -> float:
@@ -594,7 +672,7 @@ def _bracket(visits: Visits, policy: FloatArray) -> Bracket:
     return Bracket(lower, upper)
 
 
-def _counts(name: str, snapshot: dict[str, NDArray[Any]], shape: tuple[int, ...]) -> IntArray:
+def _counts(name: str, snapshot: Mapping[str, NDArray[Any]], shape: tuple[int, ...]) -> IntArray:
     if name not in snapshot:
         raise ValueError(f"the state lacks {name}")
     counts: IntArray = np.array(integer_array(name, snapshot[name]), dtype=np.int64)

@@ -56,6 +56,7 @@ LONG = [
     "tests/unit/test_ftrl.py::test_it_learns_from_totals",
     "tests/unit/test_ftrl.py::test_the_regret_is_below_the_bounds_where_they_say_something",
     "tests/unit/test_sweeps.py::test_two_workers_find_what_one_finds",
+    "tests/unit/test_sweeps_on_dask.py",
     "tests/unit/test_thompson.py::test_the_regret_is_below_the_bound_where_it_says_something",
     "tests/property/test_geometry.py::test_ten_thousand_rounds_on_a_thin_triangle",
     "tests/property/test_history_files.py::test_any_header_gives_a_history_or_a_named_error",

@@ -256,6 +256,10 @@ def sweep(
     played. A file that is damaged is refused, and played again. Ctrl-C ends the sweep; the run being played
     is kept as far as it came, and goes on the next time.
 
+    More than one worker plays through joblib, and so wherever `joblib.parallel_config` says: in processes of
+    this machine, or on a Dask cluster. There, all of its workers play whatever `workers` says (if it is more
+    than one), the folder must be one that all of them see, and a run whose worker dies is played by another.
+
     Args:
         learners: by name, functions of the MDP and the number of episodes that make a new learner.
         worlds: by name, a `World` or an MDP.

@@ -41,6 +41,17 @@ def test_every_picture_says_what_it_shows(visit: Visit) -> None:
     assert silent == []
 
 
+def test_every_formula_is_there_for_screen_readers(visit: Visit) -> None:
+    """Beside the drawn formula, which is hidden from them, stands its MathML."""
+    silent = visit.page.eval_on_selector_all(
+        "mjx-container",
+        """all => all
+            .filter(one => !one.querySelector("mjx-assistive-mml > math")?.textContent.trim())
+            .map(one => one.parentElement.textContent)""",
+    )
+    assert silent == []
+
+
 @pytest.mark.parametrize(
     ("theme", "window", "only"),
     [

@@ -7,5 +7,9 @@ import aggbandit as ab
 H, S, A, K = 2, 2, 2, 3
 mdp = ab.random_mdp(S, A, H, np.random.default_rng(0))
 losses = ab.losses.fixed(np.full(mdp.shape, 0.5), K)
-learner = ab.AggregateFeedbackLearner(S, A, H, K, rates=ab.tuned_rates())
-ab.simulate(learner, mdp, losses, np.random.default_rng(1), engine="compiled")
+for learner in (
+    ab.AggregateFeedbackLearner(S, A, H, K, rates=ab.tuned_rates()),
+    ab.UFunctionLearner(S, A, H),
+    ab.learners.OREPS(mdp, 0.1),
+):
+    ab.simulate(learner, mdp, losses, np.random.default_rng(1), engine="compiled")

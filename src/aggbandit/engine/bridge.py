@@ -8,12 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggbandit._arrays import FloatArray
-from aggbandit.engine import kernels, u_kernels
+from aggbandit.engine import Played, flow_kernels, kernels, u_kernels
 from aggbandit.engine.first_call import call
 from aggbandit.engine.kernels import Rules, Tolerances, World
 from aggbandit.geometry import _newton, occupancy_barrier
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer
+from aggbandit.learners import potentials
 from aggbandit.learners.increasing_rates import OMDState
+from aggbandit.learners.oreps import OREPS, SemiBanditOREPS
 from aggbandit.learners.policy_optimization import UFunctionLearner
 from aggbandit.learners.rates import ConstantRate, IncreasingRate
 from aggbandit.learners.reduction import AggregateFeedbackLearner, RunningMean, Tallies
@@ -25,6 +27,8 @@ from aggbandit.mdp import FiniteHorizonMDP
 CHUNK_ENTRIES = 1 << 18
 # Episodes a chunk of the U-function learner times its cells: the same.
 U_CHUNK_CELLS = 1 << 21
+# Episodes a chunk of O-REPS times its cells: the same.
+FLOW_CHUNK_CELLS = 1 << 18
 
 T = TypeVar("T", bound=np.generic)
 
@@ -327,9 +331,131 @@ def _rows_of(weights: FloatArray, total: FloatArray) -> u_kernels.Rows:
     )
 
 
+class EntropyRun:
+    """Plays `OREPS` and `SemiBanditOREPS` by compiled code, and leaves them where the reference would.
+
+    Args:
+        learner: of the world's shape.
+        mdp: the world.
+        losses: of all episodes.
+
+    Raises:
+        ValueError: if the shapes do not fit.
+    """
+
+    name: str = "compiled"
+
+    def __init__(self, learner: OREPS | SemiBanditOREPS, mdp: FiniteHorizonMDP, losses: LossSequence) -> None:
+        losses.check_world(mdp)
+        learner.check_run(mdp, len(losses))
+        self.learner = learner
+        layers = learner.iterate.layers
+        self.world, self.flow = _true_world(mdp, losses), _flow_of(learner.iterate.mdp, layers)
+        cost = np.einsum("hsat,mhsat->hsam", learner.iterate.mdp.transitions, losses.tables)
+        self.cost = np.ascontiguousarray(np.moveaxis(layers.narrow(cost), 3, 0))
+        self.room = flow_kernels.room(mdp.shape, layers.states.shape[1])
+
+    def chunk_end(self, first: int) -> int:
+        """Where to stop after `first`, by `chunk_end` for the size of this world.
+
+        Args:
+            first: the next episode.
+
+        Returns:
+            The episode before which to stop.
+        """
+        return chunk_end(first, FLOW_CHUNK_CELLS // self.learner.iterate.log_q.size)
+
+    def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Play episodes first..last-1 of the losses.
+
+        Args:
+            first: the first episode.
+            last: the one after the last.
+            rng: the source of all randomness.
+
+        Returns:
+            (last - first,) their expected losses, and their total losses.
+
+        Raises:
+            NoMinimizer: naming the episode, if double precision is not enough; the learner stands before it.
+        """
+        iterate = self.learner.iterate
+        expected_loss, total_loss = np.empty(last - first), np.empty(last - first)
+        log_q = np.array(iterate.log_q, order="C")
+        episode, ended = call(
+            flow_kernels.play_oreps,
+            self.world,
+            self.flow,
+            self.cost,
+            self.room,
+            _flow_tolerances(),
+            log_q,
+            self.learner.eta,
+            type(self.learner) is SemiBanditOREPS,
+            expected_loss,
+            total_loss,
+            first,
+            last,
+            rng,
+        )
+        iterate.log_q = log_q
+        if ended != flow_kernels.DONE:
+            raise NoMinimizer(f"episode {episode}: the projection was not found")
+        return expected_loss, total_loss
+
+
+def _true_world(mdp: FiniteHorizonMDP, losses: LossSequence) -> flow_kernels.World:
+    """What the kernels of known dynamics play in."""
+    rows = _rows_of(mdp.transitions, np.ones(mdp.shape[:3]))
+    return flow_kernels.World(
+        _listed(rows),
+        of_one_type(losses.tables),
+        of_one_type(losses.schedule),
+        np.einsum("hsat,mhsat->mhsa", mdp.transitions, losses.tables),
+        mdp.initial_state,
+    )
+
+
+def _flow_of(mdp: FiniteHorizonMDP, layers: potentials.Layers) -> flow_kernels.Flow:
+    """What a learner knows that knows the dynamics, its states by number."""
+    rows = layers.rows(mdp.transitions)
+    number = np.full(mdp.shape[:2], -1, dtype=np.int64)
+    steps, numbers = np.nonzero(layers.met)
+    number[steps, layers.states[steps, numbers]] = numbers
+    lists = _rows_of(rows, np.ones(rows.shape[:3]))
+    return flow_kernels.Flow(_listed(lists), layers.met.sum(axis=1), layers.states, number)
+
+
+def _listed(rows: u_kernels.Rows) -> flow_kernels.Rows:
+    """The lists, no longer than the longest of them."""
+    longest = max(1, int(rows.many.max()))
+    return flow_kernels.Rows(
+        rows.many,
+        np.ascontiguousarray(rows.to[..., :longest]),
+        np.ascontiguousarray(rows.weight[..., :longest]),
+    )
+
+
+def _flow_tolerances() -> flow_kernels.Tolerances:
+    """Read now, not when this module was imported."""
+    return flow_kernels.Tolerances(
+        last_step=potentials.LAST_STEP,
+        longest_step=potentials.LONGEST_STEP,
+        no_mass=potentials.NO_MASS,
+        most_steps_in_potentials=potentials.MOST_STEPS,
+        decrement=TOLERANCE,
+        full_step=_newton.FULL_STEP,
+        rounding_floor=_newton.ROUNDING_FLOOR,
+        most_steps=_newton.MOST_STEPS,
+    )
+
+
 def run_of(
-    learner: AggregateFeedbackLearner | UFunctionLearner, mdp: FiniteHorizonMDP, losses: LossSequence
-) -> CompiledRun | UFunctionRun:
+    learner: Played,
+    mdp: FiniteHorizonMDP,
+    losses: LossSequence,
+) -> CompiledRun | UFunctionRun | EntropyRun:
     """The compiled run of a learner that the engine plays.
 
     Args:
@@ -345,4 +471,6 @@ def run_of(
     """
     if isinstance(learner, UFunctionLearner):
         return UFunctionRun(learner, mdp, losses)
+    if isinstance(learner, (OREPS, SemiBanditOREPS)):
+        return EntropyRun(learner, mdp, losses)
     return CompiledRun(learner, mdp, losses)

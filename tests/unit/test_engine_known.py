@@ -1,0 +1,186 @@
+"""Compiled learners that know the dynamics are the reference, only faster."""
+
+import signal
+
+import numpy as np
+import pytest
+
+import aggbandit as ab
+from aggbandit.engine import bridge, flow_kernels, plays
+from aggbandit.geometry import NoMinimizer
+from aggbandit.learners import OREPS, SemiBanditOREPS, potentials
+
+
+def dirichlet(H, S, A):
+    """Every transition is possible."""
+    return ab.random_mdp(S, A, H, np.random.default_rng(S))
+
+
+def deterministic(H, S, A):
+    """Every action leads to one state."""
+    successor = np.random.default_rng(S).integers(S, size=(H, S, A))
+    return ab.FiniteHorizonMDP(np.eye(S)[successor], initial_state=S - 1)
+
+
+def sparse(H, S, A):
+    """Half of the transitions are impossible."""
+    rng = np.random.default_rng(S)
+    rows = rng.dirichlet(np.ones(S), size=(H, S, A)) * (rng.random((H, S, A, S)) < 0.5)
+    rows[..., 0] += 1e-3
+    return ab.FiniteHorizonMDP(rows / rows.sum(axis=-1, keepdims=True))
+
+
+WORLDS = {
+    "running example": dirichlet(3, 3, 2),
+    "deterministic dynamics": deterministic(4, 4, 3),
+    "impossible transitions": sparse(3, 5, 2),
+    "a grid": ab.layered_grid(3, 4).mdp,
+    "states that cannot be met": ab.worlds.chain(5, 3).mdp,
+    "a longer horizon": dirichlet(12, 3, 3),
+    "one state": dirichlet(3, 1, 3),
+    "one step": dirichlet(1, 4, 3),
+    "one action": dirichlet(3, 3, 1),
+}
+KINDS = [OREPS, SemiBanditOREPS]
+
+
+def mixed(shape, K):
+    rng = np.random.default_rng(1)
+    return ab.LossSequence(rng.random((3, *shape)), rng.integers(3, size=K))
+
+
+def by_both(make, mdp, losses):
+    """The learner, the history and the generator's next number, by each engine."""
+    for engine in ("reference", "compiled"):
+        learner, rng = make(), np.random.default_rng(5)
+        history = ab.simulate(learner, mdp, losses, rng, engine)
+        yield learner, history, rng.random()
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", WORLDS)
+def test_both_engines_tell_the_same_story(name, kind):
+    mdp = WORLDS[name]
+    (one, slow, after), (two, fast, after_too) = by_both(lambda: kind(mdp, 0.05), mdp, mixed(mdp.shape, 60))
+    assert after == after_too
+    np.testing.assert_allclose(fast.total_loss, slow.total_loss, atol=1e-12)
+    np.testing.assert_allclose(fast.expected_loss, slow.expected_loss, atol=1e-11)
+    met = one.iterate.layers.met  # where absolute errors of the logarithm are relative errors of q
+    np.testing.assert_allclose(two.iterate.log_q[met], one.iterate.log_q[met], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("name", WORLDS)
+def test_a_long_step_is_the_same_from_the_same_place(name, kind):
+    """Newton's method is damped then. A chain of such steps from estimates loss/q would magnify rounding."""
+    mdp, rng = WORLDS[name], np.random.default_rng(3)
+    losses = mixed(mdp.shape, 30)
+    one, two = kind(mdp, 3.0), kind(mdp, 3.0)
+    run = bridge.EntropyRun(two, mdp, losses)
+    met = one.iterate.layers.met
+    for k in range(30):
+        state = rng.bit_generator.state
+        trajectory = mdp.rollout(one.policy(rng), rng)
+        one.observe(one.feedback.observe(trajectory, losses[k]))
+        rng.bit_generator.state = state
+        run.play(k, k + 1, rng)
+        np.testing.assert_allclose(two.iterate.log_q[met], one.iterate.log_q[met], rtol=1e-10, atol=1e-10)
+        two.restore(one.snapshot())
+    assert one.iterate.log_q[met].min() < -10 or mdp.n_actions == 1
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_a_learner_that_believes_in_another_world(kind):
+    """The engine plays in the world that there is, and projects onto the one that the learner knows."""
+    believed, truth = ab.worlds.chain(5, 4).mdp, dirichlet(4, 5, 2)
+    assert believed.shape == truth.shape
+    losses = mixed(truth.shape, 40)
+    with np.errstate(divide="ignore"):  # where it believes that nobody comes
+        (one, slow, _), (two, fast, _) = by_both(lambda: kind(believed, 0.1), truth, losses)
+    np.testing.assert_allclose(fast.total_loss, slow.total_loss, atol=1e-12)
+    np.testing.assert_allclose(fast.expected_loss, slow.expected_loss, atol=1e-11)
+    met = one.iterate.layers.met
+    np.testing.assert_allclose(two.iterate.log_q[met], one.iterate.log_q[met], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_interrupted_and_resumed_it_is_the_same_to_the_last_bit(kind, monkeypatch, tmp_path):
+    mdp = dirichlet(3, 3, 2)
+    losses = mixed(mdp.shape, 300)
+    monkeypatch.setattr(bridge, "FLOW_CHUNK_CELLS", 64 * 18)
+    straight = ab.simulate(kind(mdp, 0.1), mdp, losses, np.random.default_rng(0))
+    assert straight.engine == "compiled"
+    again = ab.simulate(kind(mdp, 0.1), mdp, losses, np.random.default_rng(0))
+    np.testing.assert_array_equal(again.expected_loss, straight.expected_loss)
+    play, calls = bridge.EntropyRun.play, []
+
+    def pressing(run, first, last, rng):
+        calls.append((first, last))
+        if first == 128:
+            signal.raise_signal(signal.SIGINT)
+        return play(run, first, last, rng)
+
+    monkeypatch.setattr(bridge.EntropyRun, "play", pressing)
+    part = ab.simulate(kind(mdp, 0.1), mdp, losses, np.random.default_rng(0))
+    assert (len(part), part.complete, calls) == (192, False, [(0, 64), (64, 128), (128, 192)])
+    part.save(tmp_path / "run.npz")
+    whole = ab.resume(ab.History.load(tmp_path / "run.npz"), kind(mdp, 0.1), mdp, losses)
+    np.testing.assert_array_equal(whole.expected_loss, straight.expected_loss)
+    np.testing.assert_array_equal(whole.total_loss, straight.total_loss)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
+def test_the_engines_can_take_turns(kind):
+    mdp, losses = dirichlet(3, 3, 2), mixed((3, 3, 2, 3), 30)
+    turns, straight = kind(mdp, 0.2), kind(mdp, 0.2)
+    one, two = np.random.default_rng(2), np.random.default_rng(2)
+    for engine in ("compiled", "reference", "compiled"):
+        left = ab.simulate(turns, mdp, losses, one, engine)
+        right = ab.simulate(straight, mdp, losses, two, "reference")
+        np.testing.assert_allclose(left.expected_loss, right.expected_loss, atol=1e-11)
+
+
+def test_what_has_no_projection_is_said_and_changes_nothing(monkeypatch):
+    """One Newton step is not enough for a long way; the learner stands where the reference leaves it."""
+    mdp = dirichlet(3, 3, 2)
+    tables = np.stack([np.zeros(mdp.shape), np.random.default_rng(0).random(mdp.shape)])
+    losses = ab.LossSequence(tables, np.array([0, 0, 0, 1]))
+    learners = OREPS(mdp, 5.0), OREPS(mdp, 5.0)
+    monkeypatch.setattr(potentials, "MOST_STEPS", 1)
+    said, left = {"reference": "after 1 Newton steps", "compiled": "episode 3: the projection"}, []
+    for learner, (engine, message) in zip(learners, said.items(), strict=True):
+        with pytest.raises(NoMinimizer, match=message):
+            ab.simulate(learner, mdp, losses, np.random.default_rng(0), engine)
+        left.append(learner.snapshot()["log_q"])
+    np.testing.assert_allclose(left[0], left[1], rtol=1e-12, atol=1e-12)
+
+
+def test_what_is_not_finite_has_no_projection():
+    mdp = dirichlet(2, 2, 2)
+    learner = OREPS(mdp, 1.0)
+    learner.iterate.log_q[0, 0, 0] = np.nan
+    with pytest.raises(NoMinimizer, match="episode 0"):
+        bridge.EntropyRun(learner, mdp, mixed(mdp.shape, 3)).play(0, 3, np.random.default_rng(0))
+
+
+def test_a_change_of_ones_own_is_played_by_the_reference():
+    class Lazy(OREPS):
+        """It never learns."""
+
+        def observe(self, feedback):
+            pass
+
+    mdp = dirichlet(2, 2, 2)
+    assert plays(OREPS(mdp, 0.1))
+    assert plays(SemiBanditOREPS(mdp, 0.1))
+    assert not plays(Lazy(mdp, 0.1))
+    history = ab.simulate(Lazy(mdp, 0.1), mdp, mixed(mdp.shape, 3), np.random.default_rng(0))
+    assert history.engine == "reference"
+
+
+def test_no_world_makes_it_compile_twice():
+    for mdp in (dirichlet(2, 2, 2), WORLDS["a grid"], WORLDS["one state"]):
+        for kind in KINDS:
+            ab.simulate(kind(mdp, 0.1), mdp, mixed(mdp.shape, 2), np.random.default_rng(0))
+            ab.simulate(kind(mdp, 1), mdp, ab.losses.fixed(np.zeros(mdp.shape), 2), np.random.default_rng(0))
+    assert len(flow_kernels.play_oreps.signatures) == 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from classroom.notebooks import BadNotebook
@@ -28,8 +30,17 @@ def main() -> int:
     parser.add_argument(
         "--again", nargs="*", default=[], metavar="STUDENT", help="mark these again, or `all`"
     )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        default=processors(),
+        metavar="N",
+        help="mark so many side by side; as many as there are processors if not given",
+    )
     parser.add_argument("--unsafe", action="store_true", help="run submissions with your own rights")
     arguments = parser.parse_args()
+    if arguments.jobs < 1:
+        parser.error(f"--jobs is {arguments.jobs}; at least one marks")
     limits = jail.Limits()
     start = jail.unsafe if arguments.unsafe else jail.jailed
     try:
@@ -38,10 +49,18 @@ def main() -> int:
         print(REFUSAL.format(reason=error), file=sys.stderr)
         return 1
     try:
-        run = grading.Run(course.load(arguments.course), start, limits, frozenset(arguments.again))
+        again = frozenset(arguments.again)
+        run = grading.Run(course.load(arguments.course), start, limits, again, arguments.jobs)
         results = grading.grade(run, arguments.submissions, lambda line: print(line, flush=True))
     except (course.BadCourse, roster.BadRoster, BadNotebook, OSError) as error:
         print(f"grade: {error}", file=sys.stderr)
+        return 1
+    except BrokenProcessPool:
+        print(
+            "grade: a process that marks was ended from outside, perhaps for want of memory; what is marked"
+            " is kept; run it again with --jobs 1",
+            file=sys.stderr,
+        )
         return 1
     except KeyboardInterrupt:
         print("grade: interrupted; what is marked is kept, run it again", file=sys.stderr)
@@ -57,6 +76,12 @@ def main() -> int:
     there = sum(one.record.status != "missing" for one in results)
     print(f"{there} submissions; {waiting} answers wait for a person; tables in {tables}")
     return 0
+
+
+def processors() -> int:
+    """How many processors there are for this process."""
+    known = getattr(os, "sched_getaffinity", None)  # not on macOS
+    return len(known(0)) if known else os.cpu_count() or 1
 
 
 if __name__ == "__main__":

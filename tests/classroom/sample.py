@@ -42,12 +42,16 @@ def answer(kind: str, text: str, name: str, points: float, **marking: str) -> Ce
 def problem_set() -> Notebook:
     """The source notebook."""
     cells = [
-        cell("markdown", "# A small set\n\nWrite the occupancy measure. (10 minutes, easy)"),
+        cell("markdown", "# A small set\n\n## 1. Forward\n\nWrite the occupancy measure. (10 minutes, easy)"),
         cell("code", "import numpy as np"),
         cell("code", INSTANCE, tags=["instance"]),
         answer("code", ANSWER, "occupancy", 6, check="occupancy"),
-        cell("markdown", "Why does it sum to H?", marking={"variants": "why", "variant": "a"}),
-        cell("markdown", "Why is it never negative?", marking={"variants": "why", "variant": "b"}),
+        cell("markdown", "## 2. Why\n\nWhy do they sum to H?", marking={"variants": "why", "variant": "a"}),
+        cell(
+            "markdown",
+            "## 2. Why\n\nWhy is none negative?",
+            marking={"variants": "why", "variant": "b"},
+        ),
         answer("markdown", "### BEGIN SOLUTION\nEach step has mass one.\n### END SOLUTION", "why", 4),
         cell("markdown", "Two points for the word *mass*.", tags=["rubric"], marking={"rubric": "why"}),
     ]

@@ -226,10 +226,10 @@ def test_the_worksheet_of_moodle_is_filled_in(graded: tuple[course.Course, list[
     cyd = replace(results["cyd"], entries={"why": gradebook.Entry(None, "")})
     filled = exports.moodle([bob, done, cyd], WORKSHEET, Path("set-1.csv")).splitlines()
     before = WORKSHEET.splitlines()
-    said = "occupancy: not answered; why: not answered"
+    said = "1. Forward: not answered; 2. Why: not answered"
     assert filled[0] == before[0]
     assert filled[1] == before[1].replace(",,10.00", ",0.00,10.00") + said
-    assert filled[2] == before[2].replace(",,10.00", ",6.00,10.00") + "occupancy: ok; why: by hand"
+    assert filled[2] == before[2].replace(",,10.00", ",6.00,10.00") + "1. Forward: ok; 2. Why: by hand"
     assert filled[3] == before[3]
     with pytest.raises(roster.BadRoster, match="no column 'Last modified"):
         exports.moodle([bob], WORKSHEET.replace("Last modified (grade)", "Zuletzt"), Path("set-1.csv"))
@@ -275,7 +275,7 @@ def test_at_the_end_stands_who_needs_attention(
     copy = copied(graded, tmp_path)
     said: list[str] = []
     grading.grade(Run(copy, no_process, LIMITS), handed_in, said.append)
-    assert said[0] == "ada  set-1 …"
+    assert said[0].startswith("ada  set-1  occupancy 6 (ok)")
     assert {"unreadable: dan set-1", "wrong name: fay set-1", "missing: gus set-1"} <= set(said[-6:])
     due = replace(copy, due={"set-1": "2027-01-31T23:59:00+01:00"})
     lines = list(grading.attention(due, graded[1], ["zoe: nobody"]))
@@ -317,6 +317,23 @@ def test_nothing_a_student_wrote_runs_where_it_is_read(graded: tuple[course.Cour
     assert "the file must be named set-1.ipynb" in page
 
 
+def test_questions_have_their_titles_where_students_read_of_them(
+    graded: tuple[course.Course, list[Result]],
+) -> None:
+    page = (graded[0].folder / "feedback/ada/set-1.html").read_text()
+    assert "<td>1. Forward</td>" in page
+    assert "<td>2. Why</td>" in page
+
+
+def test_two_questions_under_one_heading_are_told_apart() -> None:
+    source = sample.problem_set()
+    source["cells"][4]["source"] = source["cells"][5]["source"] = "Why?"
+    titles = [question.title for question in notebooks.questions(source)]
+    assert titles == ["1. Forward (occupancy)", "1. Forward (text)"]
+    source["cells"][0]["source"] = "# A set"
+    assert [question.title for question in notebooks.questions(source)] == ["occupancy", "why"]
+
+
 def test_lateness_costs_what_the_rules_say(
     graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
 ) -> None:
@@ -337,7 +354,7 @@ def test_a_late_total_is_less(graded: tuple[course.Course, list[Result]], days: 
     ada = next(one for one in graded[1] if one.student.id == "ada")
     late = replace(ada.record, when=f"2027-01-{10 + days:02d}T00:00:00+00:00")
     due, rules = "2027-01-10T00:00:00+00:00", course.Rules(late_a_day=0.1, late_days=5)
-    assert exports.result(ada.student, late, ada.entries, 10, due, rules).total == pytest.approx(left)
+    assert exports.result(ada.student, late, ada.entries, [], due, rules).total == pytest.approx(left)
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,15 @@ def test_processor_time_ends_and_the_process_goes_on(process: Process) -> None:
     assert said(process, "1") == ("done", "1\n")
 
 
+def test_a_request_may_have_less_time_than_the_limits_give(process: Process) -> None:
+    source = "import time\nuntil = time.process_time() + 2\nwhile time.process_time() < until: pass"
+    outcomes = []
+    for less in ({}, {"seconds": 0.5}):
+        answer = process.ask({"cell": 1, "source": source} | less, [], LIMITS.patience)
+        outcomes.append(json.loads(answer[-1])["outcome"])
+    assert outcomes == ["done", "timed out"]
+
+
 def test_what_no_exception_stops_is_killed(jailed) -> None:
     stubborn = "import signal\nsignal.setitimer(signal.ITIMER_PROF, 0)\nwhile True: pass"
     with jailed(Limits(seconds=1, patience=4)) as process:

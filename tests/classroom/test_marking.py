@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 import sample
 from classroom.jail import Limits
-from classroom.marking import CannotCross, Mark, Session, mark_notebook, sendable
+from classroom.marking import CannotCross, Mark, Session, StudentError, mark_notebook, sendable
 
 from classroom import feedback, notebooks
 
@@ -163,6 +163,34 @@ def test_a_submission_that_always_ends_its_process_ends(jailed) -> None:
     session = Session(cells, jailed, LIMITS)
     assert not session.ready()
     assert session.starts == 11
+
+
+class Recorded:
+    """A process that runs nothing: it says how it ends, and remembers how long it would have been given."""
+
+    def __init__(self, *outcomes: str) -> None:
+        self.outcomes, self.given = list(outcomes), []
+
+    def ask(self, request: dict[str, Any], arrays: list[np.ndarray], patience: float) -> list[str]:
+        if "figures" in request:
+            return ['{"outcome": "done", "text": ""}']
+        self.given.append((request["seconds"], patience))
+        return [json.dumps({"outcome": self.outcomes.pop(0), "text": ""})]
+
+    def close(self) -> None:
+        pass
+
+
+def test_what_has_used_up_its_time_once_has_less_from_then_on() -> None:
+    limits = Limits(seconds=60, later=20, patience=180)
+    process = Recorded("done", "timed out", "done", "timed out")
+    session = Session(["1", "2", "3"], lambda limits: process, limits)
+    assert session.ready()
+    with pytest.raises(StudentError):
+        session.function("occupancy")(1.0)
+    assert process.given == [(60, 180), (60, 180), (20, 60), (20, 60)]
+    assert session.why(session.ending).startswith("a cell or a call may take 60 seconds, and 20 after one")
+    assert Limits(seconds=4, later=20, patience=30).shorter.seconds == 4
 
 
 def test_a_submission_that_takes_too_long_ends(jailed) -> None:

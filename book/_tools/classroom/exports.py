@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 from classroom.course import Rules
+from classroom.notebooks import Question
 from classroom.records import Record
 from classroom.roster import BadRoster, Student, days_late, folded
 
@@ -40,6 +41,7 @@ class Result:
         student: who.
         record: what marking found.
         entries: for each question what counts.
+        titles: for each question what students know it by.
         maximum: what the set is worth.
         days_late: days begun after the due date.
         penalty: the share of the points that lateness takes away.
@@ -48,6 +50,7 @@ class Result:
     student: Student
     record: Record
     entries: Mapping[str, Entry]
+    titles: Mapping[str, str]
     maximum: float
     days_late: int
     penalty: float
@@ -67,7 +70,7 @@ def result(
     student: Student,
     record: Record,
     entries: Mapping[str, Entry],
-    maximum: float,
+    questions: Collection[Question],
     due: str | None,
     rules: Rules,
 ) -> Result:
@@ -75,7 +78,9 @@ def result(
     when = datetime.fromisoformat(record.when) if record.when else None
     days = days_late(when, due, student.extra_days)
     penalty = 1.0 if days > rules.late_days else min(1.0, days * rules.late_a_day)
-    return Result(student, record, entries, maximum, days, penalty)
+    titles = {question.name: question.title for question in questions}
+    maximum = sum(question.points for question in questions)
+    return Result(student, record, entries, titles, maximum, days, penalty)
 
 
 def everything(results: Iterable[Result]) -> str:
@@ -154,7 +159,7 @@ def moodle(results: Iterable[Result], worksheet: str, path: Path) -> str:
         if one is not None:
             line["Grade"] = f"{one.total:.2f}"
             if "Feedback comments" in names:
-                said = "; ".join(f"{mark.question}: {mark.status}" for mark in one.record.marks)
+                said = "; ".join(f"{one.titles[mark.question]}: {mark.status}" for mark in one.record.marks)
                 line["Feedback comments"] = plain(said)
     file = io.StringIO()
     writer = csv.DictWriter(file, names, lineterminator="\n")

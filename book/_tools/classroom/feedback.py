@@ -33,6 +33,7 @@ PAGE = """<!doctype html>
 body {{ font: 1rem/1.5 system-ui, sans-serif; max-width: 48rem; margin: 2rem auto; padding: 0 1rem }}
 table {{ border-collapse: collapse; width: 100% }}
 th, td {{ text-align: left; vertical-align: top; padding: .4rem .6rem; border-bottom: 1px solid #ccc }}
+td:nth-child(1) {{ min-width: 9rem }}
 td:nth-child(2), td:nth-child(3) {{ white-space: nowrap }}
 pre {{ white-space: pre-wrap; overflow-wrap: anywhere; margin: 0; font-size: .9rem }}
 </style>
@@ -58,7 +59,7 @@ def page(result: Result) -> str:
     """The feedback page of one submission."""
     rows = [
         ROW.format(
-            question=html.escape(mark.question),
+            question=html.escape(result.titles[mark.question]),
             points=f"{shown(result.entries[mark.question].points)} of {mark.maximum:g}",
             status=mark.status,
             note=html.escape("\n".join(filter(None, [mark.note, result.entries[mark.question].comment]))),

@@ -4,14 +4,19 @@ Each submission is marked by itself, whatever it does; its record is written at 
 interrupted goes on where it stopped, and a run repeated marks only what has changed: a submission, a set, or
 the checks. A student's latest submission counts. What a person has entered by hand stays, and is shown again
 for marking if the submission has changed since. `OPTIONS="--again ada"` marks a student's work once more,
-after an appeal or a change of rules; it gives the same marks for the same work.
+after an appeal or a change of rules; it gives the same marks for the same work, whichever the number of
+processes that mark side by side.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import multiprocessing
 import shutil
-from collections.abc import Callable, Iterator
+import signal
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -43,10 +48,6 @@ class ProblemSet:
     seeds: dict[str, int]
     digest: bytes
 
-    @property
-    def maximum(self) -> float:
-        return sum(question.points for question in self.questions)
-
 
 def problem_set(course: Course, name: str) -> ProblemSet:
     """A set of a course."""
@@ -54,6 +55,9 @@ def problem_set(course: Course, name: str) -> ProblemSet:
     seeds = course.check_seeds(name, questions)
     digest = hashlib.sha256(course.source(name).read_bytes() + repr(seeds).encode() + code()).digest()
     return ProblemSet(name, notebooks.read(course.release(name)), questions, seeds, digest)
+
+
+Task = tuple[Submission, ProblemSet]
 
 
 def code() -> bytes:
@@ -74,22 +78,27 @@ class Run:
         start: starts a worker.
         limits: what a submission may use.
         again: students whose submissions are marked even if nothing has changed; `all` for everybody's.
+        jobs: how many submissions are marked side by side, each in a process of its own where it is not one.
     """
 
     course: Course
     start: Callable[[Limits], Process]
     limits: Limits
     again: frozenset[str] = frozenset()
+    jobs: int = 1
+
+    def kept(self, handed_in: Submission, asked: ProblemSet) -> Record | None:
+        """The record there is of a submission, where it still holds and is not to be made once more."""
+        before = records.earlier(self.course.folder, asked.name, handed_in.student)
+        holds = before is not None and before.digest == digests(handed_in, asked)[0]
+        return before if holds and not self.again & {"all", handed_in.student} else None
 
     def mark(self, handed_in: Submission, asked: ProblemSet) -> tuple[Record, bool]:
-        """The record of a submission, the one there is or a new one; and whether it replaces another."""
-        data = contents(handed_in)
-        when = handed_in.when.isoformat() if handed_in.when else None
-        file, digest = records.digest(data), records.digest(asked.digest, data, str(when).encode())
+        """Mark a submission and keep its record; whether that replaces the record of another file."""
         before = records.earlier(self.course.folder, asked.name, handed_in.student)
-        if before and before.digest == digest and not self.again & {"all", handed_in.student}:
-            return before, False
-        record = self.marked(handed_in, asked, (handed_in.student, asked.name, digest, file), when)
+        digest, file = digests(handed_in, asked)
+        who = (handed_in.student, asked.name, digest, file)
+        record = self.marked(handed_in, asked, who, moment(handed_in))
         records.save(self.course.folder, record)
         return record, before is not None and before.file != file
 
@@ -115,6 +124,16 @@ class Run:
         return Record(*who, "ok", "", when, marks, cells)
 
 
+def digests(handed_in: Submission, asked: ProblemSet) -> tuple[str, str]:
+    """Of everything the marks of a submission follow from, and of the file alone."""
+    data = contents(handed_in)
+    return records.digest(asked.digest, data, str(moment(handed_in)).encode()), records.digest(data)
+
+
+def moment(handed_in: Submission) -> str | None:
+    return handed_in.when.isoformat() if handed_in.when else None
+
+
 def contents(handed_in: Submission) -> bytes:
     """What was handed in, to tell it from other submissions; of a file too large to be read, its size."""
     if handed_in.path is None:
@@ -128,6 +147,50 @@ def nothing(asked: ProblemSet, status: Status) -> tuple[Mark, ...]:
     return tuple(Mark(question.name, 0.0, question.points, status) for question in asked.questions)
 
 
+def marked(run: Run, tasks: Iterable[Task], say: Callable[[str], None]) -> Iterator[tuple[Record, bool]]:
+    """The record of each submission, as they are done, and whether it replaces that of another file."""
+    left = []
+    for task in tasks:
+        record = run.kept(*task)
+        if record is None:
+            left.append(task)
+        else:
+            yield record, False
+    yield from side_by_side(run, left, say) if run.jobs > 1 else one_by_one(run, left, say)
+
+
+def one_by_one(run: Run, tasks: Iterable[Task], say: Callable[[str], None]) -> Iterator[tuple[Record, bool]]:
+    for task in tasks:
+        say(begun(task))
+        yield run.mark(*task)
+
+
+def side_by_side(
+    run: Run, tasks: Iterable[Task], say: Callable[[str], None]
+) -> Iterator[tuple[Record, bool]]:
+    """Several processes mark; where the run stops they are ended, and with them what they had started."""
+    fresh = multiprocessing.get_context("spawn")  # a fork would have this process's database open
+    with ProcessPoolExecutor(run.jobs, fresh, signal.signal, (signal.SIGINT, signal.SIG_IGN)) as pool:
+        at_work: set[Future[tuple[Record, bool]]] = set()
+        try:
+            for task in tasks:
+                if len(at_work) == run.jobs:
+                    done, at_work = wait(at_work, return_when=FIRST_COMPLETED)
+                    yield from (one.result() for one in done)
+                say(begun(task))
+                at_work.add(pool.submit(run.mark, *task))
+            yield from (one.result() for one in as_completed(at_work))
+        except BaseException:
+            for process in multiprocessing.active_children():
+                process.terminate()
+            raise
+
+
+def begun(task: Task) -> str:
+    handed_in, asked = task
+    return f"{handed_in.student}  {asked.name} …"
+
+
 def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Result]:
     """Mark everything handed in, and write the database, the tables and the feedback.
 
@@ -139,27 +202,32 @@ def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Resul
     course = run.course
     students = {one.id: one for one in roster.read(course.folder / "roster.csv")}
     sets = {name: problem_set(course, name) for name in course.sets}
+    found = roster.submissions(submissions, list(students.values()), course.sets)
+    tasks = [(handed_in, sets[handed_in.set]) for handed_in in found]
     gradebook.back_up(course.folder)
-    results = []
-    with gradebook.open_book(course.folder, course.name) as book:
+    results = {}
+    with (
+        gradebook.open_book(course.folder, course.name) as book,
+        contextlib.closing(marked(run, tasks, say)) as done,
+    ):
         for student in students.values():
             gradebook.enter_student(book, student)
         for name, one in sets.items():
             gradebook.enter_set(book, name, one.questions, course.due[name])
-        for handed_in in roster.submissions(submissions, list(students.values()), course.sets):
-            asked = sets[handed_in.set]
-            say(f"{handed_in.student}  {handed_in.set} …")
-            record, replaces = run.mark(handed_in, asked)
+        for record, replaces in done:
             gradebook.enter(book, record, replaces)
             say(line(record))
             entries = gradebook.entries(book, record)
-            student, due = students[record.student], course.due[record.set]
-            results.append(exports.result(student, record, entries, asked.maximum, due, course.rules))
-    if results:
-        publish(course, results)
-    for text in attention(course, results, roster.unclaimed(submissions, list(students.values()))):
+            student, asked = students[record.student], sets[record.set].questions
+            results[record.student, record.set] = exports.result(
+                student, record, entries, asked, course.due[record.set], course.rules
+            )
+    ordered = [results[handed_in.student, asked.name] for handed_in, asked in tasks]
+    if ordered:
+        publish(course, ordered)
+    for text in attention(course, ordered, roster.unclaimed(submissions, list(students.values()))):
         say(text)
-    return results
+    return ordered
 
 
 def attention(course: Course, results: list[Result], unclaimed: list[str]) -> Iterator[str]:

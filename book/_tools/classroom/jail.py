@@ -55,7 +55,8 @@ class Limits:
 
     Attributes:
         seconds: of a processor, for one cell or one call.
-        patience: seconds by the clock for the same, after which the process is killed.
+        later: the same, once a cell or a call of the notebook has used it up: what loops is called again.
+        patience: seconds by the clock for one cell or one call, after which the process is killed.
         whole: seconds by the clock for all of a submission.
         memory: bytes of address space.
         disk: bytes of its home.
@@ -64,12 +65,19 @@ class Limits:
     """
 
     seconds: float = 60.0  # a first call may have to compile the engine: some twelve of them
+    later: float = 20.0
     patience: float = 180.0
     whole: float = 1800.0
     memory: int = 2 * 2**30
     disk: int = 2**28
     file: int = 2**26
     nobody: int | None = 65534
+
+    @property
+    def shorter(self) -> Limits:
+        """What a notebook may use that has used up the time of a cell or a call."""
+        seconds = min(self.seconds, self.later)
+        return replace(self, seconds=seconds, patience=self.patience * seconds / self.seconds)
 
 
 class NoJail(Exception):

@@ -102,6 +102,7 @@ class Session:
         self.process: Process | None = None
         self.starts = 0
         self.ending: Reply | None = None  # how the last call ended, where it neither returned nor raised
+        self.late = False  # whether a cell or a call has used up its time
         self.until = time.monotonic() + limits.whole
 
     def ready(self) -> bool:
@@ -127,11 +128,16 @@ class Session:
     def ask(self, request: dict[str, object], arrays: Iterable[np.ndarray] = ()) -> Reply:
         """Ask the process; where it does not answer properly it is ended."""
         assert self.process is not None
-        patience = min(self.limits.patience, max(0.01, self.until - time.monotonic()))
+        limits = self.limits.shorter if self.late else self.limits
+        patience = min(limits.patience, max(0.01, self.until - time.monotonic()))
         try:
-            return understood(self.process.ask(request, list(arrays), patience))
+            reply = understood(
+                self.process.ask(request | {"seconds": limits.seconds}, list(arrays), patience)
+            )
+            self.late |= reply.outcome == "timed out"
+            return reply
         except frames.TooLate:
-            reply = Reply("timed out")
+            reply, self.late = Reply("timed out"), True
         except frames.Closed:
             reply = Reply("died", "your code ended the process it runs in")
         except frames.Malformed as error:
@@ -158,8 +164,10 @@ class Session:
 
     def why(self, ending: Reply) -> str:
         """What to tell a student about a cell or a call that came to no end of its own."""
+        first, later = self.limits.seconds, self.limits.shorter.seconds
+        less = f", and {later:g} after one that has used them up" if later < first else ""
         said = {
-            "timed out": f"a cell or a call may take {self.limits.seconds:g} seconds; yours did not return",
+            "timed out": f"a cell or a call may take {first:g} seconds{less}; yours did not return",
             "out of memory": f"a notebook may use {self.limits.memory / 2**30:g} GB of memory",
         }
         return ending.text or said.get(ending.outcome, "")

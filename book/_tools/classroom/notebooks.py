@@ -15,6 +15,7 @@ from typing import Any
 
 BEGIN, END = "### BEGIN SOLUTION", "### END SOLUTION"
 NAME = re.compile(r"[A-Za-z0-9_-]+")
+HEADING = re.compile(r"^## (.+)$", re.MULTILINE)
 SEED = re.compile(r"^seed = \d+$", re.MULTILINE)
 BLANKS = {"checked": "raise NotImplementedError", "code": "# your code here", "markdown": "*Your answer:*"}
 PRIVATE = ("check", "function", "rubric", "variants", "variant")  # entries of `marking` that are not released
@@ -36,6 +37,7 @@ class Question:
 
     Attributes:
         name: its grade_id.
+        title: the heading that it stands under; where two do, with what each wants.
         points: what a right answer earns.
         check: the name of the check that marks it, None where a person does.
         function: the function that the check calls.
@@ -43,6 +45,7 @@ class Question:
     """
 
     name: str
+    title: str
     points: float
     check: str | None
     function: str
@@ -105,6 +108,7 @@ def questions(notebook: Notebook) -> list[Question]:
         marking(cell)["rubric"]: source(cell) for cell in notebook["cells"] if "rubric" in marking(cell)
     }
     found: list[Question] = []
+    titles = headings(notebook)
     for cell in notebook["cells"]:
         if "answer" not in tags(cell):
             continue
@@ -120,8 +124,29 @@ def questions(notebook: Notebook) -> list[Question]:
             raise BadNotebook(f"{name} has no line {BEGIN}; a question has a solution")
         check = ours.get("check")
         function = ours.get("function", check or "")
-        found.append(Question(name, float(points), check, function, rubrics.get(name, "")))
+        found.append(Question(name, titles[name], float(points), check, function, rubrics.get(name, "")))
     return found
+
+
+def headings(notebook: Notebook) -> dict[str, str]:
+    """For each question its title, as students know it."""
+    heading, found = "", {}
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "markdown" and not tags(cell):
+            heading = (HEADING.findall(source(cell)) or [heading])[-1]
+        elif "answer" in tags(cell):
+            name = str(cell["metadata"].get("nbgrader", {}).get("grade_id", ""))
+            found[name] = (heading or name, marking(cell).get("function") or wanted(cell))
+    given = [heading for heading, _ in found.values()]
+    return {
+        name: heading if given.count(heading) == 1 else f"{heading} ({wants})"
+        for name, (heading, wants) in found.items()
+    }
+
+
+def wanted(cell: Cell) -> str:
+    """What an answer is, in a word."""
+    return marking(cell).get("check") or {"code": "figure", "markdown": "text"}[cell["cell_type"]]
 
 
 def code_number(notebook: Notebook, name: str) -> int | None:

@@ -7,7 +7,8 @@ Requests on the socket that is standard input, each a text of JSON:
 `{"cell": 3, "source": "..."}`, answered by a report;
 `{"call": "occupancy", "arguments": 3}` and three arrays, answered by an array or a report;
 `{"figures": true}`, answered by one picture for each open figure and a report.
-A report is a text of JSON with an `outcome` and a `text`.
+A report is a text of JSON with an `outcome` and a `text`. A request may say how many `seconds` of a processor
+it may take, fewer than the limits do.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def main() -> None:
             request = json.loads(frames.receive(channel))
         except frames.Closed:
             return
-        answer(channel, request, module.__dict__, limits["seconds"])
+        answer(channel, request, module.__dict__, request.get("seconds", limits["seconds"]))
 
 
 def confine(limits: dict[str, Any]) -> None:

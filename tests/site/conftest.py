@@ -24,10 +24,12 @@ WIDE = {"width": 1280, "height": 900}
 
 
 def pages() -> list[str]:
-    """Every page of the book: not the theme's own files, nor the notebook application beside it."""
+    """Every page of the book: not the theme's files, nor the notebook application and the slides."""
     found = (path.relative_to(SITE) for path in SITE.rglob("*.html"))
     return sorted(
-        str(page) for page in found if page.parts[0] != "lite" and not page.parts[0].startswith("_")
+        str(page)
+        for page in found
+        if page.parts[0] not in ("lite", "slides") and not page.parts[0].startswith("_")
     )
 
 

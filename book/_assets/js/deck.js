@@ -5,6 +5,24 @@
   // Arrow keys belong to a control that has the focus, and to the deck otherwise.
   const CONTROLS = "input, select, textarea, button, [role=slider], [tabindex]:not([tabindex='-1'])";
 
+  const LEAST = 0.6; // of the usual size; what is larger than its slide even then can be scrolled
+
+  // A long algorithm or a tall figure is made smaller until its slide holds it.
+  function fit() {
+    const slide = Reveal.getCurrentSlide();
+    for (let size = 100; size > 100 * LEAST && isCut(slide); size -= 2) {
+      slide.style.setProperty("--ab-fit", size / 100);
+    }
+  }
+
+  const isCut = (slide) =>
+    slide.scrollHeight > slide.clientHeight + 1 || slide.scrollWidth > slide.clientWidth + 1;
+
+  Reveal.on("slidechanged", fit);
+  Reveal.on("ready", async () => {
+    await window.MathJax?.startup?.promise; // formulas have their size only then
+    fit();
+  });
   Reveal.initialize({
     width: 1280,
     height: 760,

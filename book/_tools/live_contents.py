@@ -2,7 +2,7 @@
 
 A notebook by itself cannot number statements as the book does, nor resolve a reference to another chapter or
 to the bibliography. In these copies statements and exercises are told their numbers, and such a reference is
-replaced by the words that the built page shows for it.
+replaced by the words that the built page shows for it; one to another chapter is a link to its notebook.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from execute import BOOK, chapters_of_the_book
 from pybtex.database import Entry, parse_file
 
-LINK = re.compile(r'<a class="reference internal" href="[^"#]*#([^"]+)"[^>]*>(.*?)</a>', re.DOTALL)
+LINK = re.compile(r'<a class="reference internal" href="([^"#]*)#([^"]+)"[^>]*>(.*?)</a>', re.DOTALL)
 NUMBERED = re.compile(
     r'<div class="[^"]*" id="([^"]+)">\s*<p class="admonition-title">\s*<span class="caption-number">(.*?)<'
 )
@@ -36,11 +36,13 @@ class Words:
 
     Attributes:
         links: The words of a reference to each label.
+        notebooks: The notebook that each label is in, where a live one has it.
         numbers: The number of each statement and exercise.
         references: The bibliography.
     """
 
     links: Mapping[str, str]
+    notebooks: Mapping[str, str]
     numbers: Mapping[str, str]
     references: Mapping[str, Entry]
 
@@ -59,14 +61,19 @@ def live_chapters() -> Iterator[Path]:
 def read(book: Path) -> Words:
     """Look up what the pages say."""
     links: dict[str, str] = {}
+    notebooks: dict[str, str] = {}
     numbers: dict[str, str] = {}
+    chapters = {chapter.stem: chapter.name for chapter in live_chapters()}
     for chapter in live_chapters():
         page = (book / f"{chapter.stem}.html").read_text(encoding="utf-8")
-        for label, words in LINK.findall(page):
-            links.setdefault(label.removeprefix("equation-"), plain(words))
+        for there, name, words in LINK.findall(page):
+            label, stem = name.removeprefix("equation-"), there.removesuffix(".html") or chapter.stem
+            links.setdefault(label, plain(words))
+            if stem in chapters:
+                notebooks[label] = chapters[stem]
         for label, words in NUMBERED.findall(page):
             numbers[label] = plain(words).split()[-1]
-    return Words(links, numbers, parse_file(str(BOOK / "references.bib")).entries)
+    return Words(links, notebooks, numbers, parse_file(str(BOOK / "references.bib")).entries)
 
 
 def plain(words: str) -> str:
@@ -92,7 +99,9 @@ def resolved(text: str, own: set[str], words: Words) -> str:
         kind, given, label = role.groups()
         if label in own and kind != "ref":
             return role[0]
-        return given or words.links.get(label, label)
+        shown = given or words.links.get(label, label)
+        there = words.notebooks.get(label)
+        return f"[{shown}]({there})" if there and label not in own else shown
 
     def numbered(option: re.Match[str]) -> str:
         number = words.numbers.get(option[1])

@@ -97,6 +97,18 @@ def test_a_loop_that_does_not_end_is_ended(notebook: Notebook) -> None:
 
 
 @pytest.mark.once
+def test_a_link_to_another_chapter_opens_it_live(notebook: Notebook) -> None:
+    """In a tab of its own: Python and its variables stay where they are."""
+    link = notebook.frame.wait_for_selector("a:text-is('chapter 2')", state="attached")
+    with notebook.page.context.expect_page() as opening:
+        link.evaluate("link => link.click()")
+    other = opening.value
+    expect(other.locator("#read")).to_have_text("Occupancy measures")
+    assert other.url.endswith("/lite/run.html?chapter=02-occupancy-measures")
+    other.close()
+
+
+@pytest.mark.once
 def test_an_edited_copy_survives_a_reload(notebook: Notebook, chapter: str) -> None:
     notebook.add("# a line of my own")
     file = f"{chapter}.ipynb"

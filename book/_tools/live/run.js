@@ -153,6 +153,17 @@
     await panel().context.revert();
   }
 
+  // ------------------------------------------------------------- links to other chapters
+  /** Open a chapter that a link leads to as this one is open: on a page of this kind, in a tab of its own. */
+  function follow(event, editions) {
+    const address = event.target.closest?.("a")?.getAttribute("href") || "";
+    const other = decodeURIComponent(/([^/?=]+)\.ipynb(?:#.*)?$/.exec(address)?.[1] || "");
+    if (!Object.hasOwn(editions, other)) return;
+    event.preventDefault();
+    event.stopPropagation();
+    window.open(`run.html?chapter=${encodeURIComponent(other)}`, "_blank", "noopener");
+  }
+
   // ------------------------------------------------------------- opening
   /** Decide what the notebook opens with: an edited copy always, one that was only run never of an old edition. */
   async function settleEdition() {
@@ -191,6 +202,9 @@
     $("read").href = `../${chapter}.html`;
     original = sources(await renew());
     await settleEdition();
+    frame.addEventListener("load", () =>
+      frame.contentDocument.addEventListener("click", (event) => follow(event, editions), true),
+    );
     frame.src = `notebooks/index.html?path=${encodeURIComponent(file)}`;
     setInterval(look, TICK);
   }

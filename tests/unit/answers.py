@@ -569,6 +569,38 @@ def worst_against_each_cell(x, corners):
     return np.maximum(x - corners, 0).max(axis=0).sum()
 
 
+# --- totals -------------------------------------------------------------------------------------------------
+
+
+def u_estimate(states, actions, total, chances, policy):
+    estimate, steps = np.zeros(policy.shape), np.arange(len(states))
+    passed = (steps, states, actions)
+    estimate[passed] = total / (chances[steps, states] * policy[passed])
+    return estimate
+
+
+def u_estimate_of_the_state_alone(states, actions, total, chances, policy):
+    estimate, steps = np.zeros(policy.shape), np.arange(len(states))
+    estimate[steps, states, actions] = total / chances[steps, states]
+    return estimate
+
+
+def u_estimate_without_chances(states, actions, total, chances, policy):
+    estimate, passed = np.zeros(policy.shape), (np.arange(len(states)), states, actions)
+    estimate[passed] = total / policy[passed]
+    return estimate
+
+
+def u_estimate_for_all_actions(states, actions, total, chances, policy):
+    estimate, steps = np.zeros(policy.shape), np.arange(len(states))
+    estimate[steps, states] = total / chances[steps, states][:, None]
+    return estimate
+
+
+def u_estimate_shared_out(states, actions, total, chances, policy):
+    return u_estimate(states, actions, total, chances, policy) / len(states)
+
+
 RIGHT = {
     function.__name__: function
     for function in (
@@ -592,10 +624,18 @@ RIGHT = {
         confidence_radius,
         epoch_ends,
         worst_regret,
+        u_estimate,
     )
 }
 
 WRONG = {
+    "u_estimate": [
+        (u_estimate_of_the_state_alone, "the mean of the estimate is U"),
+        (u_estimate_without_chances, "the mean of the estimate is U"),
+        (u_estimate_for_all_actions, "is zero where the episode did not pass"),
+        (u_estimate_shared_out, "times U"),
+        (lambda s, a, total, q, pi: np.zeros(pi.shape), "times U"),
+    ],
     "worst_regret": [
         (worst_of_all_differences, "no prices in [0, 1] cost more"),
         (worst_in_the_norm, "there are prices that cost as much"),

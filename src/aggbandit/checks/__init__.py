@@ -24,6 +24,7 @@ from aggbandit.checks.occupancies import (
 )
 from aggbandit.checks.reduction import confidence_radius, epoch_ends, increasing_rate, regret
 from aggbandit.checks.report import Check, Fault, Report
+from aggbandit.checks.totals import u_estimate
 
 ALL: dict[str, Check] = {
     made.name: made
@@ -48,6 +49,7 @@ ALL: dict[str, Check] = {
         induced_occupancy,
         partial_minimum,
         worst_regret,
+        u_estimate,
         occupancy_violations,
         algorithm_2,
     )
@@ -79,5 +81,6 @@ __all__ = [
     "policy_of_occupancy",
     "regret",
     "regret_ledger",
+    "u_estimate",
     "worst_regret",
 ]

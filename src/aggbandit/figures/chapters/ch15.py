@@ -154,7 +154,12 @@ def _arrow(middle: tuple[float, float], move: IntArray, side: float, often: floa
     along, across = np.array([move[1], move[0]], float), np.array([-move[0], move[1]], float)
     foot = np.array(middle)
     tip, half = foot + 0.46 * side * along, 0.3 * side * math.sqrt(often) * across
-    corners = (foot + half / 2, foot + 0.22 * side * along + half / 2, tip, *_mirrored(foot, side, along, half))
+    corners = (
+        foot + half / 2,
+        foot + 0.22 * side * along + half / 2,
+        tip,
+        *_mirrored(foot, side, along, half),
+    )
     return "M" + "L".join(f"{number(p[0])} {number(p[1])}" for p in corners) + "Z"
 
 

@@ -79,6 +79,16 @@ def best_by_luck(transitions, loss, initial_state):
     return policy
 
 
+def best_forward(transitions, loss, initial_state):
+    """Begins at the first step."""
+    policy, value = np.zeros(transitions.shape[:3]), np.zeros(transitions.shape[1])
+    for h in range(len(transitions)):
+        costs = (transitions[h] * (loss[h] + value)).sum(axis=2)
+        policy[h] = np.eye(costs.shape[1])[costs.argmin(axis=1)]
+        value = costs.min(axis=1)
+    return policy
+
+
 def best_for_the_uniform(transitions, loss, initial_state):
     """Improves on the uniform policy once, in place of the best one."""
     policy, value = np.zeros(transitions.shape[:3]), np.zeros(transitions.shape[1])
@@ -471,6 +481,13 @@ def radius_like_one_over_n(counts, episodes, delta):
     return confidence_radius(counts, episodes, delta) ** 2
 
 
+def radius_of_the_likeliest(counts, episodes, delta):
+    """Counts the visits that went where most of them went, in place of all."""
+    most = np.zeros(counts.shape)
+    most[..., 0] = counts.max(axis=3)
+    return confidence_radius(most, episodes, delta)
+
+
 def radius_doubled(counts, episodes, delta):
     return 2 * confidence_radius(counts, episodes, delta)
 
@@ -663,6 +680,8 @@ WRONG = {
         (lambda P, loss, s: best_policy(P, loss, s, np.argmax), "takes an action that costs"),
         (best_by_luck, "takes an action that costs"),
         (best_for_the_uniform, "takes an action that costs"),
+        (best_forward, "takes an action that costs"),
+        (lambda P, loss, s: best_policy(P, loss, s)[::-1], "takes an action that costs"),
         (first_met_only, "sums to one, at places that are never met too"),
         (lambda P, loss, s: np.full(P.shape[:3], 1 / P.shape[2]), "takes an action that costs"),
         (lambda P, loss, s: 2 * best_policy(P, loss, s) - 1 / P.shape[2], "is negative"),
@@ -674,6 +693,11 @@ WRONG = {
         (total_paid, "a constant added"),
         (regret_of_the_first_night, "played in every episode, has regret zero"),
         (regret_backwards, "what was paid minus the least"),
+        (
+            lambda losses, policies, P, s: regret(losses, policies[::-1], P, s),
+            "what was paid minus the least",
+        ),
+        (lambda losses, policies, P, s: regret(losses, policies, P, 0), "what was paid minus the least"),
         (regret_to_the_played, "what was paid minus the least"),
         (lambda losses, policies, P, s: 0.0, "what was paid minus the least"),
     ],
@@ -711,6 +735,8 @@ WRONG = {
         (lambda A, b, x: A.T @ (b - A @ x), "twice as long"),
         (lambda A, b, x: barrier_gradient(A, b, x) / 2, "the slope of R"),
         (lambda A, b, x: barrier_gradient(A, b, x) / len(b), "the slope of R"),
+        (lambda A, b, x: barrier_gradient(A, b, 0 * x), "the slope of R"),
+        (lambda A, b, x: np.sign(A).T @ (1 / (b - A @ x)), "the slope of R"),
         (lambda A, b, x: 1 / (b - A @ x), "the result has shape"),
         (lambda A, b, x: 1 / x, "twice as long"),
     ],
@@ -729,6 +755,10 @@ WRONG = {
         (lambda A, b, y, x: value(A, b, y) - value(A, b, x), "R(y) - R(x) - grad R(x).(y - x)"),
         (
             lambda A, b, y, x: value(A, b, y) - value(A, b, x) + barrier_gradient(A, b, x) @ (y - x),
+            "R(y) - R(x) - grad R(x).(y - x)",
+        ),
+        (
+            lambda A, b, y, x: value(A, b, y) - value(A, b, x) - barrier_gradient(A, b, y) @ (y - x),
             "R(y) - R(x) - grad R(x).(y - x)",
         ),
         (lambda A, b, y, x: (y - x) @ barrier_hessian(A, b, x) @ (y - x) / 2, "R(y) - R(x)"),
@@ -754,6 +784,7 @@ WRONG = {
         (lambda total, H, center, y, n: n * total * root(H, 0.5) @ (y - center), "every half axis"),
         (lambda total, H, center, y, n: n * total * root(H, -0.5) @ (y - center), "every half axis"),
         (lambda total, H, center, y, n: n * total * (y - center), "every half axis"),
+        (lambda total, H, center, y, n: n * H @ (y - center), "the mean of the estimates"),
         (lambda total, H, center, y, n: n * total * H @ y, "every half axis"),
         (lambda total, H, center, y, n: n * total * H @ (center - y), "-1 times l"),
         (lambda total, H, center, y, n: np.zeros(len(y)), "0 times l"),
@@ -826,6 +857,7 @@ WRONG = {
         (radius_without_the_union, "S log 2 + log(HSAK/delta)"),
         (radius_of_one_coin, "S log 2 + log(HSAK/delta)"),
         (radius_like_one_over_n, "half the radius"),
+        (radius_of_the_likeliest, "S log 2 + log(HSAK/delta)"),
         (radius_doubled, "S log 2 + log(HSAK/delta)"),
         (lambda counts, K, delta: np.full(counts.shape[:3], 2.0), "half the radius"),
         (lambda counts, K, delta: np.full(counts.shape[:3], np.inf), "a positive number"),

@@ -586,6 +586,34 @@ def worst_against_each_cell(x, corners):
     return np.maximum(x - corners, 0).max(axis=0).sum()
 
 
+# --- measuring ----------------------------------------------------------------------------------------------
+
+
+def regret_slopes(regret, lengths):
+    return np.diff(np.log(regret.mean(axis=0))) / np.diff(np.log(lengths))
+
+
+def slopes_of_each_run(regret, lengths):
+    return (np.diff(np.log(regret), axis=1) / np.diff(np.log(lengths))).mean(axis=0)
+
+
+def slopes_without_logarithms(regret, lengths):
+    return np.diff(regret.mean(axis=0)) / np.diff(lengths)
+
+
+def slopes_from_the_first(regret, lengths):
+    mean = regret.mean(axis=0)
+    return np.log(mean[1:] / mean[0]) / np.log(lengths[1:] / lengths[0])
+
+
+def slopes_of_the_median(regret, lengths):
+    return np.diff(np.log(np.median(regret, axis=0))) / np.diff(np.log(lengths))
+
+
+def slopes_through_the_origin(regret, lengths):
+    return np.log(regret.mean(axis=0)[1:]) / np.log(lengths[1:])
+
+
 # --- totals -------------------------------------------------------------------------------------------------
 
 
@@ -641,11 +669,19 @@ RIGHT = {
         confidence_radius,
         epoch_ends,
         worst_regret,
+        regret_slopes,
         u_estimate,
     )
 }
 
 WRONG = {
+    "regret_slopes": [
+        (slopes_of_each_run, "from one mean of the runs to the next"),
+        (slopes_without_logarithms, "the slope of a power is its exponent"),
+        (slopes_from_the_first, "from one mean of the runs to the next"),
+        (slopes_of_the_median, "from one mean of the runs to the next"),
+        (slopes_through_the_origin, "the slope of a power is its exponent"),
+        (lambda regret, lengths: regret_slopes(regret[:1], lengths), "from one mean"),
     "u_estimate": [
         (u_estimate_of_the_state_alone, "the mean of the estimate is U"),
         (u_estimate_without_chances, "the mean of the estimate is U"),

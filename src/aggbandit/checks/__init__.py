@@ -15,6 +15,7 @@ from aggbandit.checks.bounds import worst_regret
 from aggbandit.checks.descent import mirror_step, partial_minimum, regret_ledger
 from aggbandit.checks.distortion import distorted_play
 from aggbandit.checks.estimation import one_point_estimate, optimistic_loss
+from aggbandit.checks.measuring import regret_slopes
 from aggbandit.checks.occupancies import (
     best_policy,
     expected_total,
@@ -49,6 +50,7 @@ ALL: dict[str, Check] = {
         induced_occupancy,
         partial_minimum,
         worst_regret,
+        regret_slopes,
         u_estimate,
         occupancy_violations,
         algorithm_2,
@@ -81,6 +83,7 @@ __all__ = [
     "policy_of_occupancy",
     "regret",
     "regret_ledger",
+    "regret_slopes",
     "u_estimate",
     "worst_regret",
 ]

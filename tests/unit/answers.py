@@ -682,6 +682,7 @@ WRONG = {
         (slopes_of_the_median, "from one mean of the runs to the next"),
         (slopes_through_the_origin, "the slope of a power is its exponent"),
         (lambda regret, lengths: regret_slopes(regret[:1], lengths), "from one mean"),
+    ],
     "u_estimate": [
         (u_estimate_of_the_state_alone, "the mean of the estimate is U"),
         (u_estimate_without_chances, "the mean of the estimate is U"),

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib.metadata import requires, version
+from importlib.metadata import version
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -25,11 +25,13 @@ from sphinx.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
 BOOK = ROOT / "book"
-sys.path[:0] = [str(BOOK / "_ext"), str(BOOK / "_tools")]
+sys.path[:0] = [str(BOOK / "_ext"), str(BOOK / "_tools"), str(ROOT / "tests")]
 import downloads  # noqa: E402  (the paths are set just above)
 import launch  # noqa: E402
 import repository  # noqa: E402
 from execute import chapters_of_the_book  # noqa: E402
+
+from needed import needed  # noqa: E402
 
 WORKFLOW = yaml.safe_load((ROOT / ".github" / "workflows" / "book.yml").read_text())
 STEPS = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
@@ -229,25 +231,8 @@ def test_all_that_the_students_environment_pulls_in_is_pinned() -> None:
         for pin in [Requirement(line)]
         if pin.marker is None or pin.marker.evaluate()
     }
-    for name in needed("aggbandit", frozenset({"student"})):
+    for name in needed("aggbandit", "student") - {"aggbandit"}:
         assert pins[name].specifier.contains(version(name)), f"{name} is {version(name)}, not {pins[name]}"
-
-
-def needed(root: str, extras: frozenset[str]) -> set[str]:
-    """Every package that one with extras needs on this machine, itself left out."""
-    seen: set[tuple[str, frozenset[str]]] = set()
-    left = [(root, extras)]
-    while left:
-        name, asked = left.pop()
-        if (name, asked) in seen:
-            continue
-        seen.add((name, asked))
-        left += [
-            (canonicalize_name(one.name), frozenset(one.extras))
-            for one in map(Requirement, requires(name) or [])
-            if one.marker is None or any(one.marker.evaluate({"extra": extra}) for extra in asked | {""})
-        ]
-    return {name for name, _ in seen} - {root}
 
 
 def test_the_table_of_memory_is_of_chapters() -> None:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array
 
 from aggbandit._arrays import (
@@ -297,6 +296,8 @@ def free_occupancy_lp(loss: ArrayLike, initial_state: int = 0) -> tuple[FloatArr
 
 def _solve(cost: FloatArray, flow: Any, initial_state: int) -> tuple[FloatArray, float]:
     """Minimize `cost . v` over `v >= 0` with `flow v = 1{first step, initial state}`."""
+    from scipy.optimize import linprog  # a third of what it takes to import the package, and seldom needed
+
     start = np.zeros(flow.shape[0])
     start[initial_state] = 1.0
     # The solver's tolerances are absolute: a loss summed over a million episodes is brought to size one.

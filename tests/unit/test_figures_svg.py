@@ -57,6 +57,40 @@ def test_the_same_figure_gives_the_same_characters():
     assert _svg.svg(fig, _svg.NARROW) == _svg.svg(fig, _svg.NARROW)
 
 
+def test_what_was_measured_before_changes_nothing():
+    """Measures of words are kept; a figure comes out alike whether they are there or taken anew."""
+    fig = curves()
+    fig.axes[0].set(title="two words and $x^2$")
+    pages = _svg.WIDE, _svg.NARROW
+    kept = [_svg.svg(fig, page) for page in (*pages, *pages)]
+    for store in (_svg._measured, _svg._formula, _svg._ruler):
+        store.cache_clear()
+    assert [_svg.svg(fig, page) for page in (*pages, *pages)] == kept
+
+
+def test_a_text_that_changes_its_size_is_measured_again():
+    fig, ax = figures.axes(height=2.4)
+    text = ax.text(0.5, 0.5, "$x^2$ in a circle", fontsize=12)
+    small = _svg.svg(fig, _svg.WIDE)
+    text.set_fontsize(18)  # the font object is the same one
+    other, ax = figures.axes(height=2.4)
+    ax.text(0.5, 0.5, "$x^2$ in a circle", fontsize=18)
+    assert _svg.svg(fig, _svg.WIDE) == _svg.svg(other, _svg.WIDE) != small
+
+
+def test_words_that_come_while_drawing_are_aligned_like_others():
+    """As ticks do that the layout makes room for."""
+    fig, ax = figures.axes(height=2.4)
+    renderer = _svg._Renderer(fig, _svg.WIDE.width, 256, 0)
+    ax.text(0.5, 0.5, "late", ha="right")
+    ax.text(0.5, 0.5, "late, and\nof two lines", ha="right")
+    fig.draw(renderer)
+    late = [
+        piece for piece in renderer.pieces if piece.body.endswith((">late", ">late, and", ">of two lines"))
+    ]
+    assert ['text-anchor="end"' in piece.style for piece in late] == [True] * 3
+
+
 def test_a_figure_is_left_as_it_was():
     fig = curves()
     before = fig.get_size_inches().copy(), fig.dpi, [ax.get_subplotspec() for ax in fig.axes]

@@ -15,6 +15,7 @@ What matplotlib's own SVG backend writes is meant to stand alone. This renderer 
 from __future__ import annotations
 
 import base64
+import functools
 import html
 import io
 import itertools
@@ -25,6 +26,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib.backend_bases import RendererBase
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.path import Path
@@ -43,6 +45,9 @@ TOLERANCE = 0.12
 
 MOST_SHADES = 32
 """Colors up to which an image is drawn cell by cell, in variables; one of more is embedded as it is."""
+
+KEPT = 4096
+"""Measures of words that are kept: frames say nearly the same words, and measuring takes longest."""
 
 Box = tuple[float, float, float, float]
 
@@ -87,6 +92,8 @@ def svg(figure: Figure, page: Page) -> str:
     with ExitStack() as later:
         later.callback(figure.set_size_inches, *size)
         later.callback(figure.set_dpi, resolution)
+        later.callback(figure.set_canvas, figure.canvas)
+        _Canvas(figure)
         figure.set_dpi(dpi)
         rows = later.enter_context(_stacked(figure)) if page.stacks else 1.0
         height = round(rows * size[1] * dpi)
@@ -184,6 +191,79 @@ def _two_lines(words: str) -> str:
         return words
     at = min(spaces, key=lambda i: abs(i - len(words) / 2))
     return f"{words[:at]}\n{words[at + 1 :]}"
+
+
+# Words, measured once
+
+
+class _Canvas(FigureCanvasAgg):
+    """Where a figure is laid out: matplotlib keeps measures of words with a renderer, and this one stays."""
+
+    def get_renderer(self) -> Any:
+        return _ruler(self.figure.dpi)
+
+
+@functools.lru_cache(maxsize=8)
+def _ruler(dpi: float) -> Any:
+    """A renderer that measures words for the layout and draws nothing, hence of one pixel."""
+    renderer: Any = RendererAgg
+    return renderer(1, 1, dpi)
+
+
+class _Words(RendererBase):
+    """Measures words by the outlines of their letters."""
+
+    def __init__(self, dpi: float) -> None:
+        super().__init__()
+        self.dpi = dpi
+
+    def points_to_pixels(self, points: Any) -> Any:
+        return points * self.dpi / 72
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _measured(words: str, font: Any, ismath: Any, dpi: float) -> tuple[float, float, float]:
+    """Width, height and descent in pixels; `font` is the caller's own copy, since a font can be changed."""
+    measures: tuple[float, float, float] = _Words(dpi).get_text_width_height_descent(words, font, ismath)
+    return measures
+
+
+@functools.lru_cache(maxsize=KEPT)
+def _formula(words: str, font: Any, dpi: float) -> str | None:
+    """A formula as flowing text with raised and lowered parts; None where it has bars or accents."""
+    ruler = _Words(dpi)
+    _, _, _, glyphs, bars = ruler._text2path.mathtext_parser.parse(words, dpi, font)
+    if bars or any(0xE000 <= glyph[2] < 0xF900 or glyph[2] > 0xFFFF for glyph in glyphs):
+        return None  # letters that no font of a page has
+    parts, end, level = [], 0.0, 0.0
+    before = normal = font.get_size_in_points()
+    for (italic, size, height), run in itertools.groupby(glyphs, key=_looks):
+        text, shift = "", 0.0
+        for face, _, code, *_, along, _ in run:
+            face.set_size(size, dpi)
+            gap = (along - end) / ruler.points_to_pixels(size)
+            if gap < -0.1:  # back under the last letters: allowed for a pair of raised and lowered ones
+                if text or not before == size < normal:
+                    return None
+                shift = along - end
+            elif gap > 0.08:
+                text += " " if gap > 0.2 else "\u2009"
+            text += chr(code)
+            end = along + face.load_char(code).linearHoriAdvance / 65536
+        looks = f' font-style="italic" font-family="{MATH_FONT}"' if italic else ""
+        looks += f' font-size="{_short(ruler.points_to_pixels(size))}"' if size != normal else ""
+        looks += f' dx="{_short(shift)}"' if shift else ""
+        looks += f' dy="{_short(level - height)}"' if abs(height - level) > 0.05 else ""
+        level, before = height, size
+        escaped = html.escape(text, quote=False)
+        parts.append(f"<tspan{looks}>{escaped}</tspan>" if looks else escaped)
+    return "".join(parts)
+
+
+def _looks(glyph: Any) -> tuple[bool, float, float]:
+    """Whether a letter of a formula is italic, its size in points, and how far it is raised."""
+    italic = any(style in glyph[0].style_name for style in ("Oblique", "Italic"))
+    return italic, glyph[1], round(glyph[-1], 2)
 
 
 # Pieces of a picture
@@ -382,10 +462,7 @@ class _Renderer(RendererBase):
         self.width, self.height, self.dpi, self.smallest = width, height, figure.get_dpi(), smallest
         self.pieces: list[_Piece] = []
         self.flip = Affine2D().scale(1, -1).translate(0, height)
-        # A text hands its own font on: that is how its alignment is found again.
-        self.aligned = {
-            id(text.get_fontproperties()): text.get_horizontalalignment() for text in figure.findobj(Text)
-        }
+        self.figure = figure
         self.outside: set[int] = set()  # fonts of the words that leave the picture
 
     def get_canvas_width_height(self) -> tuple[float, float]:
@@ -396,6 +473,15 @@ class _Renderer(RendererBase):
 
     def flipy(self) -> bool:
         return True
+
+    def get_text_width_height_descent(self, s: str, prop: Any, ismath: Any) -> tuple[float, float, float]:
+        return _measured(s, prop.copy(), ismath, self.dpi)
+
+    @functools.cached_property
+    def _alignments(self) -> dict[int, str]:
+        """How texts are aligned, by their fonts, which is what a line of several hands on of its text."""
+        texts = self.figure.findobj(Text)
+        return {id(text.get_fontproperties()): text.get_horizontalalignment() for text in texts}
 
     def leaves(self, text: Text) -> bool:
         """Whether this text leaves the picture."""
@@ -511,7 +597,7 @@ class _Renderer(RendererBase):
         alpha = gc.get_alpha() if gc.get_forced_alpha() else rgba[3]
         style = f'fill="{_color(rgba)}"' + _opacity("fill", alpha)
         if ismath:
-            flowing = self._formula(s, prop)
+            flowing = _formula(s, prop.copy(), self.dpi)
             if flowing is None:
                 self._outline(style, x, y, s, prop, angle)
                 return
@@ -521,7 +607,12 @@ class _Renderer(RendererBase):
         along, down = wide * np.cos(np.radians(angle)), -wide * np.sin(np.radians(angle))
         if min(x, x + along) < -1 or max(x, x + along) > self.width + 1 or min(y, y + down) < -1:
             self.outside.add(id(prop))
-        aligned = "center" if angle else self.aligned.get(id(prop), "left")
+        if angle:
+            aligned = "center"
+        elif mtext is not None:
+            aligned = mtext.get_horizontalalignment()
+        else:
+            aligned = self._alignments.get(id(prop), "left")
         anchor, share = {"center": ("middle", 0.5), "right": ("end", 1.0)}.get(aligned, ("", 0.0))
         x, y = x + share * along, y + share * down
         size = max(self.points_to_pixels(prop.get_size_in_points()), self.smallest)
@@ -531,35 +622,6 @@ class _Renderer(RendererBase):
         style += ' font-style="italic"' if prop.get_style() != "normal" else ""
         turned = f' transform="rotate({_short(-angle)} {_short(x)} {_short(y)})"' if angle else ""
         self._add(style, f'x="{_short(x)}" y="{_short(y)}"{turned}>{flowing}', None, kind="text")
-
-    def _formula(self, s: str, prop: Any) -> str | None:
-        """A formula as flowing text with raised and lowered parts; None where it has bars or accents."""
-        _, _, _, glyphs, bars = self._text2path.mathtext_parser.parse(s, self.dpi, prop)
-        if bars or any(0xE000 <= glyph[2] < 0xF900 or glyph[2] > 0xFFFF for glyph in glyphs):
-            return None  # letters that no font of a page has
-        parts, end, level = [], 0.0, 0.0
-        before = normal = prop.get_size_in_points()
-        for (italic, size, height), run in itertools.groupby(glyphs, key=_looks):
-            text, shift = "", 0.0
-            for font, _, code, *_, along, _ in run:
-                font.set_size(size, self.dpi)
-                gap = (along - end) / self.points_to_pixels(size)
-                if gap < -0.1:  # back under the last letters: allowed for a pair of raised and lowered ones
-                    if text or not before == size < normal:
-                        return None
-                    shift = along - end
-                elif gap > 0.08:
-                    text += " " if gap > 0.2 else "\u2009"
-                text += chr(code)
-                end = along + font.load_char(code).linearHoriAdvance / 65536
-            looks = f' font-style="italic" font-family="{MATH_FONT}"' if italic else ""
-            looks += f' font-size="{_short(self.points_to_pixels(size))}"' if size != normal else ""
-            looks += f' dx="{_short(shift)}"' if shift else ""
-            looks += f' dy="{_short(level - height)}"' if abs(height - level) > 0.05 else ""
-            level, before = height, size
-            escaped = html.escape(text, quote=False)
-            parts.append(f"<tspan{looks}>{escaped}</tspan>" if looks else escaped)
-        return "".join(parts)
 
     def _outline(self, style: str, x: float, y: float, s: str, prop: Any, angle: float) -> None:
         """A formula as the outlines of its letters."""
@@ -674,9 +736,3 @@ def _circle(x: float, y: float, marker: Any) -> str:
 def _is_bold(prop: Any) -> bool:
     weight = prop.get_weight()
     return weight in ("bold", "semibold", "heavy", "black") or (not isinstance(weight, str) and weight >= 600)
-
-
-def _looks(glyph: Any) -> tuple[bool, float, float]:
-    """Whether a letter of a formula is italic, its size in points, and how far it is raised."""
-    italic = any(style in glyph[0].style_name for style in ("Oblique", "Italic"))
-    return italic, glyph[1], round(glyph[-1], 2)

@@ -153,6 +153,7 @@ GRID = ab.layered_grid(10, 10).mdp
 ON_THE_GRID = {
     "O-REPS, full information": lambda: ab.learners.OREPS(GRID, 0.05),
     "O-REPS, losses of the steps": lambda: ab.learners.SemiBanditOREPS(GRID, 0.01),
+    "SCRiBLe": lambda: ab.learners.scrible_on_occupancies(GRID, 10**6, eta0=0.05, baseline=5.0),
     "U functions, dynamics known": lambda: ab.UFunctionLearner(
         *(GRID.n_states, GRID.n_actions, GRID.horizon),
         visits=ab.learners.KnownDynamics(GRID),
@@ -165,7 +166,7 @@ ON_THE_GRID = {
 @pytest.mark.parametrize("name", ON_THE_GRID)
 def test_an_episode_on_the_grid(benchmark, name, engine):
     """Of learners that know a layered grid, 10 x 10, with a new table of losses every time."""
-    episodes, rng = 1_000 if engine == "compiled" else 20, np.random.default_rng(3)
+    episodes, rng = 1_000 if engine == "compiled" else 4, np.random.default_rng(3)
     losses = ab.LossSequence(rng.random((episodes, *GRID.shape)), np.arange(episodes))
     learner = ON_THE_GRID[name]()
     ab.simulate(learner, GRID, ab.losses.fixed(losses[0], 3), rng, engine)

@@ -8,7 +8,14 @@ import pytest
 import aggbandit as ab
 from aggbandit.engine import bridge, flow_kernels, plays
 from aggbandit.geometry import NoMinimizer
-from aggbandit.learners import OREPS, SemiBanditOREPS, potentials
+from aggbandit.geometry.known_world import flow_equations, is_known_occupancy_polytope
+from aggbandit.learners import (
+    OREPS,
+    SemiBanditOREPS,
+    potentials,
+    scrible_on_occupancies,
+)
+from aggbandit.learners.occupancy_bandits import OccupancyBandit
 
 
 def dirichlet(H, S, A):
@@ -183,4 +190,102 @@ def test_no_world_makes_it_compile_twice():
         for kind in KINDS:
             ab.simulate(kind(mdp, 0.1), mdp, mixed(mdp.shape, 2), np.random.default_rng(0))
             ab.simulate(kind(mdp, 1), mdp, ab.losses.fixed(np.zeros(mdp.shape), 2), np.random.default_rng(0))
+        if mdp.n_actions > 1:
+            ab.simulate(scrible(mdp), mdp, mixed(mdp.shape, 2), np.random.default_rng(0))
     assert len(flow_kernels.play_oreps.signatures) == 1
+    assert len(flow_kernels.play_scrible.signatures) == 1
+
+
+# --- SCRiBLe ------------------------------------------------------------------------------------------------
+
+
+def scrible(mdp, eta0=0.05):
+    return scrible_on_occupancies(mdp, 300, eta0, baseline=mdp.horizon / 2)
+
+
+CHOICES = {name: mdp for name, mdp in WORLDS.items() if mdp.n_actions > 1}
+
+
+@pytest.mark.parametrize("eta0", [0.02, 1e6], ids=["a small rate", "the largest rate"])
+@pytest.mark.parametrize("name", CHOICES)
+def test_both_engines_tell_the_same_story_of_scrible(name, eta0):
+    mdp = CHOICES[name]
+    (one, slow, after), (two, fast, after_too) = by_both(
+        lambda: scrible(mdp, eta0), mdp, mixed(mdp.shape, 120)
+    )
+    assert (slow.engine, fast.engine) == ("reference", "compiled")
+    assert after == after_too
+    np.testing.assert_allclose(fast.total_loss, slow.total_loss, atol=1e-12)
+    np.testing.assert_allclose(fast.expected_loss, slow.expected_loss, atol=1e-9)
+    left, right = one.vectors.state, two.vectors.state
+    assert (left.eta, left.round) == (right.eta, right.round)
+    np.testing.assert_allclose(right.dual, left.dual, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(right.center, left.center, rtol=1e-9, atol=1e-12)
+
+
+def test_scrible_stays_on_its_slice_and_is_the_same_twice(monkeypatch):
+    """Chunks end at the same episodes in every run, whether one looks at it or not."""
+    mdp = dirichlet(3, 3, 2)
+    losses = mixed(mdp.shape, 20_000)
+    one, two = scrible(mdp), scrible(mdp)
+    histories = [ab.simulate(learner, mdp, losses, np.random.default_rng(0)) for learner in (one, two)]
+    np.testing.assert_array_equal(histories[0].expected_loss, histories[1].expected_loss)
+    flow, start = flow_equations(mdp)
+    np.testing.assert_allclose(flow @ one.vectors.center, start, rtol=0, atol=1e-14)
+    step = one.vectors.barrier.minimize(one.vectors.dual, one.vectors.center)
+    np.testing.assert_allclose(one.vectors.center, step.x, rtol=1e-8)
+
+
+def test_scrible_can_take_turns_and_be_interrupted(monkeypatch):
+    mdp, losses = dirichlet(3, 3, 2), mixed((3, 3, 2, 3), 30)
+    turns, straight = scrible(mdp), scrible(mdp)
+    one, two = np.random.default_rng(2), np.random.default_rng(2)
+    for engine in ("compiled", "reference", "compiled"):
+        left = ab.simulate(turns, mdp, losses, one, engine)
+        right = ab.simulate(straight, mdp, losses, two, "reference")
+        np.testing.assert_allclose(left.expected_loss, right.expected_loss, atol=1e-9)
+    monkeypatch.setattr(bridge, "FLOW_CHUNK_CELLS", 16 * straight.vectors.center.size)
+    play = bridge.ScribleRun.play
+
+    def pressing(run, first, last, rng):
+        signal.raise_signal(signal.SIGINT)
+        return play(run, first, last, rng)
+
+    monkeypatch.setattr(bridge.ScribleRun, "play", pressing)
+    part = ab.simulate(turns, mdp, losses, one, "compiled")
+    assert (len(part), turns.vectors.round) == (16, 90 + 16 + 1)
+
+
+def test_a_step_of_scrible_that_fails_leaves_the_last_one(monkeypatch):
+    """Without losses one step is enough, with them it is not."""
+    mdp = dirichlet(3, 3, 2)
+    tables = np.stack([np.full(mdp.shape, 0.5), np.random.default_rng(0).random(mdp.shape)])
+    losses = ab.LossSequence(tables, np.array([0, 0, 0, 1]))
+    learner = scrible(mdp)
+    center = learner.vectors.center
+    monkeypatch.setattr(bridge._newton, "MOST_STEPS", 1)
+    with pytest.raises(NoMinimizer, match="episode 3: the mirror step was not found"):
+        ab.simulate(learner, mdp, losses, np.random.default_rng(0), "compiled")
+    assert learner.vectors.round == 4
+    np.testing.assert_allclose(learner.vectors.center, center, atol=1e-9)
+
+
+def test_what_only_looks_like_scrible_is_played_by_the_reference():
+    mdp = dirichlet(2, 2, 2)
+    body = ab.known_occupancy_polytope(mdp)
+    barrier, flow = ab.LogBarrier(body), flow_equations(mdp)[0]
+    other = ab.known_occupancy_polytope(dirichlet(2, 2, 3))
+    twice = ab.Polytope(2 * body.A, body.b, body.C, body.d)
+
+    def learner(barrier=barrier, bound=2.0, schedule=None):
+        schedule = ab.ConstantRate() if schedule is None else schedule
+        return OccupancyBandit(mdp, ab.IncreasingRateOMD(barrier, 10, bound, eta0=0.1, schedule=schedule))
+
+    assert plays(learner())
+    assert not plays(learner(schedule=ab.IncreasingRate()))
+    assert not plays(learner(bound=3.0))
+    assert not plays(learner(barrier=ab.LogBarrier(twice)))
+    assert not plays(ab.learners.exp2_on_occupancies(mdp, 5_000))
+    assert flow.shape == (3, 6)
+    assert is_known_occupancy_polytope(body, mdp)
+    assert not is_known_occupancy_polytope(other, mdp)

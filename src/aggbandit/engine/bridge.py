@@ -14,7 +14,8 @@ from aggbandit.engine.kernels import Rules, Tolerances, World
 from aggbandit.geometry import _newton, occupancy_barrier
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer
 from aggbandit.learners import potentials
-from aggbandit.learners.increasing_rates import OMDState
+from aggbandit.learners.increasing_rates import IncreasingRateOMD, OMDState
+from aggbandit.learners.occupancy_bandits import OccupancyBandit
 from aggbandit.learners.oreps import OREPS, SemiBanditOREPS
 from aggbandit.learners.policy_optimization import UFunctionLearner
 from aggbandit.learners.rates import ConstantRate, IncreasingRate
@@ -405,6 +406,85 @@ class EntropyRun:
         return expected_loss, total_loss
 
 
+class ScribleRun:
+    """Plays SCRiBLe on the occupancy measures of a known world, and leaves it where the reference would.
+
+    Args:
+        learner: that the engine plays, of the world's shape.
+        mdp: the world.
+        losses: of all episodes.
+
+    Raises:
+        ValueError: if the shapes do not fit.
+    """
+
+    name: str = "compiled"
+
+    def __init__(self, learner: OccupancyBandit, mdp: FiniteHorizonMDP, losses: LossSequence) -> None:
+        losses.check_world(mdp)
+        learner.check_run(mdp, len(losses))
+        assert isinstance(learner.vectors, IncreasingRateOMD)
+        self.scrible: IncreasingRateOMD = learner.vectors
+        self.layers = potentials.Layers.of(learner.mdp)
+        self.world, self.flow = _true_world(mdp, losses), _flow_of(learner.mdp, self.layers)
+        self.room = flow_kernels.room(mdp.shape, self.layers.states.shape[1])
+
+    def chunk_end(self, first: int) -> int:
+        """Where to stop after `first`, by `chunk_end` for the size of this world.
+
+        Args:
+            first: the next episode.
+
+        Returns:
+            The episode before which to stop.
+        """
+        return chunk_end(first, FLOW_CHUNK_CELLS // self.scrible.center.size)
+
+    def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Play episodes first..last-1 of the losses.
+
+        Args:
+            first: the first episode.
+            last: the one after the last.
+            rng: the source of all randomness.
+
+        Returns:
+            (last - first,) their expected losses, and their total losses.
+
+        Raises:
+            NoMinimizer: naming the episode, if double precision is not enough; the learner stands before it.
+        """
+        scrible, met = self.scrible, self.layers.met
+        state, expected_loss, total_loss = scrible.state, np.empty(last - first), np.empty(last - first)
+        x, dual = np.zeros((2, *met.shape, self.room.policy.shape[2]))
+        x[met], dual[met] = (point.reshape(-1, x.shape[2]) for point in (state.center, state.dual))
+        eta = scrible.schedule.next_rate(state.eta, scrible.eta0, scrible.dimension, 0.0).eta
+        episode, ended = call(
+            flow_kernels.play_scrible,
+            self.world,
+            self.flow,
+            self.room,
+            _flow_tolerances(),
+            x,
+            dual,
+            eta,
+            scrible.dimension,
+            scrible.baseline,
+            expected_loss,
+            total_loss,
+            first,
+            last,
+            rng,
+        )
+        if episode > first:
+            played = state.round + int(episode) - first
+            scrible.state = OMDState(x[met].ravel(), dual[met].ravel(), eta, played)
+        if ended != flow_kernels.DONE:
+            why = TOO_CLOSE if ended == flow_kernels.LEFT_THE_SET else "the mirror step was not found"
+            raise NoMinimizer(f"episode {episode}: {why}")
+        return expected_loss, total_loss
+
+
 def _true_world(mdp: FiniteHorizonMDP, losses: LossSequence) -> flow_kernels.World:
     """What the kernels of known dynamics play in."""
     rows = _rows_of(mdp.transitions, np.ones(mdp.shape[:3]))
@@ -455,7 +535,7 @@ def run_of(
     learner: Played,
     mdp: FiniteHorizonMDP,
     losses: LossSequence,
-) -> CompiledRun | UFunctionRun | EntropyRun:
+) -> CompiledRun | UFunctionRun | EntropyRun | ScribleRun:
     """The compiled run of a learner that the engine plays.
 
     Args:
@@ -473,4 +553,6 @@ def run_of(
         return UFunctionRun(learner, mdp, losses)
     if isinstance(learner, (OREPS, SemiBanditOREPS)):
         return EntropyRun(learner, mdp, losses)
+    if isinstance(learner, OccupancyBandit):
+        return ScribleRun(learner, mdp, losses)
     return CompiledRun(learner, mdp, losses)

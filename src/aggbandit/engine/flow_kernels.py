@@ -30,9 +30,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 # factor, the potentials, and what flows out of a state less what flows in.
 RIGHT, OVER_PIVOT, POTENTIAL, EXCESS = range(4)
 # Planes of `Room.cells`, (H, W, A) each: the curvature; for O-REPS the weights, by logarithm; for SCRiBLe the
-# linear term, its residual, the Newton step, and what is drawn.
-CURVATURE, LOG_WEIGHT, LINEAR, RESIDUAL, STEP, NOISE = range(6)
-CELL_PLANES = 6
+# iterate, the linear term up to C'lambda, gradient plus linear term, what C is applied to, and what is drawn.
+CURVATURE, LOG_WEIGHT, ITERATE, LINEAR, RESIDUAL, IMAGE, NOISE = range(7)
+CELL_PLANES = 7
 # How a call of `play` ended.
 DONE, LEFT_THE_SET, NO_MINIMIZER = 0, 1, 2
 
@@ -112,7 +112,7 @@ class Room(NamedTuple):
         blocks: (H, W, 2W) a row a state: the Cholesky factor within its step, and behind the `width` of this
             one, by the states of the next.
         rows: (4, H, W) planes RIGHT to EXCESS.
-        cells: (6, H, W, A) planes CURVATURE to NOISE.
+        cells: (7, H, W, A) planes CURVATURE to NOISE.
         policy: (H, S, A) what is played; uniform where no state can be met.
         mass: (H, S) how likely a state is.
         path: (3, H) states, actions and next states of an episode.
@@ -243,13 +243,13 @@ def onward(rows: Rows, potential: FloatArray, h: int, i: int, a: int) -> float:
 
 
 @_inner
-def outflow_less_inflow(flow: Flow, cells: FloatArray, right: FloatArray) -> None:
-    """C times the cells, less what flows in at the start: into `right`."""
+def outflow_less_inflow(flow: Flow, cells: FloatArray, start: float, right: FloatArray) -> None:
+    """C times the cells, less `start`, which flows in at the start: into `right`."""
     H, _, A = cells.shape
     for h in range(H):
         for i in range(flow.width[h]):
             right[h, i] = 0.0
-    right[0, 0] = -1.0
+    right[0, 0] = -start
     for h in range(H):
         for i in range(flow.width[h]):
             for a in range(A):
@@ -399,7 +399,7 @@ def project(flow: Flow, room: Room, log_q: FloatArray, tolerances: Tolerances) -
     if not math.isfinite(value):
         return False
     for _ in range(tolerances.most_steps_in_potentials):
-        outflow_less_inflow(flow, mass, excess)
+        outflow_less_inflow(flow, mass, 1.0, excess)
         for h in range(H):
             for i in range(flow.width[h]):
                 direction[h, i] = -excess[h, i]
@@ -494,4 +494,166 @@ def play_oreps(
                     log_weight[h, i, a] -= eta * (room.losses[h] / math.exp(log_q[h, i, a]))
         if not project(flow, room, log_q, tolerances):
             return k, NO_MINIMIZER
+    return last, DONE
+
+
+# --- SCRiBLe ------------------------------------------------------------------------------------------------
+
+
+@_inner
+def sample(flow: Flow, room: Room, x: FloatArray, rng: np.random.Generator) -> float:
+    """`DikinEllipsoid.sample`: y - x is -x NOISE over what is returned.
+
+    NOISE is a normal vector less its part across the slice; x must be factorized in the room.
+    """
+    noise, image, right = room.cells[NOISE], room.cells[IMAGE], room.rows[RIGHT]
+    H, _, A = x.shape
+    for h in range(H):
+        for i in range(flow.width[h]):
+            for a in range(A):
+                noise[h, i, a] = rng.standard_normal()
+                image[h, i, a] = x[h, i, a] * noise[h, i, a]
+    outflow_less_inflow(flow, image, 0.0, right)
+    solve(flow, room)
+    square = 0.0
+    for h in range(H):
+        for i in range(flow.width[h]):
+            for a in range(A):
+                across = right[h, i] - onward(flow.rows, right, h, i, a)
+                noise[h, i, a] -= x[h, i, a] * across
+                square += noise[h, i, a] * noise[h, i, a]
+    return math.sqrt(square)
+
+
+@_inner
+def newton_step(flow: Flow, room: Room) -> float:
+    """The decrement at ITERATE, which must be factorized; the Newton step is -CURVATURE RESIDUAL.
+
+    The linear term takes up C'lambda, so that what is left of the gradient is small. What rounding has
+    carried off the slice comes back.
+    """
+    x, linear, residual = room.cells[ITERATE], room.cells[LINEAR], room.cells[RESIDUAL]
+    curvature, image, right = room.cells[CURVATURE], room.cells[IMAGE], room.rows[RIGHT]
+    H, _, A = x.shape
+    for h in range(H):
+        for i in range(flow.width[h]):
+            for a in range(A):
+                residual[h, i, a] = linear[h, i, a] - 1.0 / x[h, i, a]
+                image[h, i, a] = x[h, i, a] - curvature[h, i, a] * residual[h, i, a]
+    outflow_less_inflow(flow, image, 1.0, right)
+    solve(flow, room)
+    square = 0.0
+    for h in range(H):
+        for i in range(flow.width[h]):
+            for a in range(A):
+                potential = right[h, i] - onward(flow.rows, right, h, i, a)
+                linear[h, i, a] += potential
+                residual[h, i, a] += potential
+                moved = x[h, i, a] * residual[h, i, a]
+                square += moved * moved
+    return math.sqrt(square)
+
+
+@_inlined
+def settle(flow: Flow, room: Room) -> bool:
+    """Factorize at ITERATE. False if that is not strictly inside."""
+    x, curvature = room.cells[ITERATE], room.cells[CURVATURE]
+    H, _, A = x.shape
+    for h in range(H):
+        for i in range(flow.width[h]):
+            for a in range(A):
+                if not x[h, i, a] > 0.0:
+                    return False
+                curvature[h, i, a] = x[h, i, a] * x[h, i, a]
+    return factorize(flow, room, 0.0)
+
+
+@_inner
+def minimize(flow: Flow, room: Room, tolerances: Tolerances) -> int:
+    """`geometry._newton.newton` for the barrier plus LINEAR, from ITERATE, which must be factorized."""
+    x, residual, curvature = room.cells[ITERATE], room.cells[RESIDUAL], room.cells[CURVATURE]
+    H, _, A = x.shape
+    previous = math.inf
+    for _ in range(tolerances.most_steps):
+        decrement = newton_step(flow, room)
+        if not decrement < math.inf:
+            return NO_MINIMIZER
+        stalled = previous < tolerances.full_step and decrement > 0.5 * previous
+        if decrement <= (tolerances.rounding_floor if stalled else tolerances.decrement):
+            return DONE
+        if stalled:
+            return NO_MINIMIZER
+        previous = decrement
+        length = 1.0 / (1.0 + decrement) if decrement >= tolerances.full_step else 1.0
+        for h in range(H):
+            for i in range(flow.width[h]):
+                for a in range(A):
+                    x[h, i, a] -= length * curvature[h, i, a] * residual[h, i, a]
+        if not settle(flow, room):
+            return LEFT_THE_SET
+    return NO_MINIMIZER
+
+
+@_compiled
+def play_scrible(
+    world: World,
+    flow: Flow,
+    room: Room,
+    tolerances: Tolerances,
+    x: FloatArray,
+    dual: FloatArray,
+    eta: float,
+    dimension: int,
+    baseline: float,
+    expected: FloatArray,
+    totals: FloatArray,
+    first: int,
+    last: int,
+    rng: np.random.Generator,
+) -> tuple[int, int]:
+    """Episodes first..last-1 of SCRiBLe, whose center x and dual are (H, W, A).
+
+    Returns the next episode, and how it ended. One that fails leaves x and the dual as they were. `expected`
+    and `totals` begin with the entry of episode `first`.
+    """
+    iterate, linear, noise = room.cells[ITERATE], room.cells[LINEAR], room.cells[NOISE]
+    H, _, A = x.shape
+    for h in range(H):
+        for i in range(flow.width[h]):
+            for a in range(A):
+                iterate[h, i, a] = x[h, i, a]
+                linear[h, i, a] = dual[h, i, a]
+    if not settle(flow, room):
+        return first, LEFT_THE_SET
+    for k in range(first, last):
+        length = sample(flow, room, x, rng)
+        for h in range(H):
+            for i in range(flow.width[h]):
+                s = flow.states[h, i]
+                visits = 0.0
+                for a in range(A):
+                    y = x[h, i, a] - x[h, i, a] * (noise[h, i, a] / length)
+                    if not y > 0.0:
+                        return k, LEFT_THE_SET
+                    room.policy[h, s, a] = y
+                    visits += y
+                for a in range(A):
+                    room.policy[h, s, a] /= visits
+        table = world.schedule[k]
+        expected[k - first] = expected_loss(world, table, room.policy, room.mass)
+        totals[k - first] = episode(world, table, room, rng)
+        # H (y - x) is -NOISE over x and the length.
+        weight = eta * dimension * (totals[k - first] - baseline) / length
+        for h in range(H):
+            for i in range(flow.width[h]):
+                for a in range(A):
+                    linear[h, i, a] -= weight * noise[h, i, a] / x[h, i, a]
+        status = minimize(flow, room, tolerances)
+        if status != DONE:
+            return k, status
+        for h in range(H):
+            for i in range(flow.width[h]):
+                for a in range(A):
+                    dual[h, i, a] -= weight * noise[h, i, a] / x[h, i, a]
+                    x[h, i, a] = iterate[h, i, a]
     return last, DONE

@@ -144,15 +144,46 @@ def known_occupancy_polytope(mdp: FiniteHorizonMDP) -> Polytope:
         raise ValueError(
             "the set is flat: with a single action there is one policy and one occupancy measure"
         )
+    flow, start = flow_equations(mdp)
+    return Polytope(-np.eye(flow.shape[1]), np.zeros(flow.shape[1]), flow, start)
+
+
+def flow_equations(mdp: FiniteHorizonMDP) -> tuple[FloatArray, FloatArray]:
+    """The equations of `known_occupancy_polytope(mdp)`: what leaves a state is what arrives there.
+
+    Args:
+        mdp: the known world.
+
+    Returns:
+        (R, D) one row for every (h, s) that can be reached, and (R,) their right-hand sides.
+    """
     cells = occupancy_coordinates(mdp).cells
-    states = [(int(h), int(s)) for h, s in np.argwhere(mdp.reachable)]
+    states = np.argwhere(mdp.reachable)
     flow = np.zeros((len(states), len(cells)))
     for i, (h, s) in enumerate(states):
-        for j, (step, state, action) in enumerate(cells):
-            if (step, state) == (h, s):
-                flow[i, j] = 1.0
-            elif step == h - 1:
-                flow[i, j] = -mdp.transitions[step, state, action, s]
+        flow[i, (cells[:, 0] == h) & (cells[:, 1] == s)] = 1.0
+        before = cells[:, 0] == h - 1
+        flow[i, before] = -mdp.transitions[h - 1, cells[before, 1], cells[before, 2], s]
     start = np.zeros(len(states))
     start[0] = 1.0
-    return Polytope(-np.eye(len(cells)), np.zeros(len(cells)), flow, start)
+    return flow, start
+
+
+def is_known_occupancy_polytope(body: Polytope, mdp: FiniteHorizonMDP) -> bool:
+    """Is the set `known_occupancy_polytope(mdp)`, by the same inequalities and equations?
+
+    Args:
+        body: the set.
+        mdp: the known world.
+
+    Returns:
+        Whether it is, to the last bit.
+    """
+    flow, start = flow_equations(mdp)
+    size = flow.shape[1]
+    return (
+        np.array_equal(body.A, -np.eye(size))
+        and not body.b.any()
+        and np.array_equal(body.C, flow)
+        and np.array_equal(body.d, start)
+    )

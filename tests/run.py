@@ -45,6 +45,7 @@ BOOK = {"the book, built": ["make", "--no-print-directory", "book"]}
 FIRST = {"lint": LINT, "quick": LINT, "live": BOOK, "all": BOOK | ENGINE | LINT}
 
 # A step of pytest: its folders, or the chapters, and its options. Every folder of tests/ is in some step.
+# Steps of one group run side by side: each needs one processor, and what they say is shown at their end.
 # `make quick` leaves out what takes seconds: the compiled engine against the reference, and long runs.
 LONG = [
     "tests/unit/test_engine.py",
@@ -61,23 +62,27 @@ LONG = [
     "tests/property/test_geometry.py::test_ten_thousand_rounds_on_a_thin_triangle",
     "tests/property/test_history_files.py::test_any_header_gives_a_history_or_a_named_error",
 ]
-EXAMPLES = {"examples in docstrings": (["../src/aggbandit"], ["--doctest-modules"])}
-QUICK = {
-    "units and properties": (["unit", "property"], [*PARALLEL, *(f"--deselect={test}" for test in LONG)]),
-    **EXAMPLES,
-}
-ALL = {
-    "units, properties, paper": (["unit", "property", "paper"], [*PARALLEL, *COVERAGE]),
-    **EXAMPLES,
-    "project": (["project"], []),
-    "classroom": (["classroom"], ["-n", "2", "--dist", "loadfile"]),
-    "chapters, run again": (["notebooks", CHAPTERS], NBVAL),
-    "site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"]),
-    "lab, in a browser": (["lab"], []),
-    "live, in a browser": (["live"], []),
-}
-LIVE = {"live, every chapter": (["live"], ["--every-chapter"])}
-PLANS = {"lint": {}, "quick": QUICK, "live": LIVE, "all": ALL}
+Step = tuple[list[str], list[str]]
+EXAMPLES: dict[str, Step] = {"examples in docstrings": (["../src/aggbandit"], ["--doctest-modules"])}
+QUICK: list[dict[str, Step]] = [
+    {
+        "units and properties": (
+            ["unit", "property"],
+            [*PARALLEL, *(f"--deselect={test}" for test in LONG)],
+        )
+    },
+    EXAMPLES,
+]
+ALL: list[dict[str, Step]] = [
+    {"units, properties, paper": (["unit", "property", "paper"], [*PARALLEL, *COVERAGE])},
+    {**EXAMPLES, "project": (["project"], [])},
+    {"classroom": (["classroom"], ["-n", "2", "--dist", "loadfile"])},
+    {"chapters, run again": (["notebooks", CHAPTERS], NBVAL)},
+    {"site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"])},
+    {"lab, in a browser": (["lab"], []), "live, in a browser": (["live"], [])},
+]
+LIVE: list[dict[str, Step]] = [{"live, every chapter": (["live"], ["--every-chapter"])}]
+PLANS: dict[str, list[dict[str, Step]]] = {"lint": [], "quick": QUICK, "live": LIVE, "all": ALL}
 
 
 def main() -> int:
@@ -88,8 +93,8 @@ def main() -> int:
     total = 0
     if not side_by_side(FIRST[plan]):
         return 1
-    for name, (folders, options) in PLANS[plan].items():
-        passed = pytest(name, folders, options)
+    for group in PLANS[plan]:
+        passed = pytest(group)
         if passed is None:
             return 1
         total += passed
@@ -139,28 +144,43 @@ def report_failure(name: str, status: int) -> None:
     print(f"\nFAILED: {name} (the lines above say why; exit status {status})", file=sys.stderr, flush=True)
 
 
-def pytest(name: str, folders: list[str], options: list[str]) -> int | None:
-    """Run pytest on folders of tests/, and on the chapters; the number of tests passed, None at a failure."""
-    chapters = list(chapters_of_the_book()) if CHAPTERS in folders else []
-    tests = [ROOT / "tests" / folder for folder in folders if folder != CHAPTERS]
-    paths = [path for path in [*tests, *chapters] if path.exists()]
-    if len(paths) < len(folders):
-        print(f"\nFAILED: {name}: there is nothing to test", file=sys.stderr)
-        return None
+def pytest(group: Mapping[str, Step]) -> int | None:
+    """Run pytest for the steps of a group, side by side; the number of tests passed, None at a failure."""
     with (
         tempfile.TemporaryDirectory() as scratch,
-        deterministic_kernels() if chapters else nullcontext(),
+        deterministic_kernels()
+        if any(CHAPTERS in folders for folders, _ in group.values())
+        else nullcontext(),
     ):
-        report = Path(scratch, "report.xml")
-        command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}", *options, *map(str, paths)]
-        if not step(name, command):
+        reports = {name: Path(scratch, f"{number}.xml") for number, name in enumerate(group)}
+        commands = {}
+        for name, (folders, options) in group.items():
+            paths = places(folders)
+            if not paths:
+                print(f"\nFAILED: {name}: there is nothing to test", file=sys.stderr)
+                return None
+            command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={reports[name]}", *options]
+            commands[name] = [*command, *map(str, paths)]
+        alone = len(commands) == 1
+        if not (step(*next(iter(commands.items()))) if alone else side_by_side(commands)):
             return None
-        suites = list(counts(report))
-    passed, skipped = (sum(column) for column in zip(*suites, strict=True))
-    if skipped and os.environ.get("CI"):
-        print(f"\nFAILED: {name}: {skipped} tests were skipped, and with CI set none may be", file=sys.stderr)
-        return None
-    return passed
+        counted = {name: list(counts(report)) for name, report in reports.items()}
+    for name, suites in counted.items():
+        skipped = sum(count for _, count in suites)
+        if skipped and os.environ.get("CI"):
+            print(
+                f"\nFAILED: {name}: {skipped} tests were skipped, and with CI set none may be",
+                file=sys.stderr,
+            )
+            return None
+    return sum(passed for suites in counted.values() for passed, _ in suites)
+
+
+def places(folders: Sequence[str]) -> list[Path]:
+    """The folders of tests/ and the chapters that a step names; none where one of them is missing."""
+    chapters = list(chapters_of_the_book()) if CHAPTERS in folders else []
+    paths = [*(ROOT / "tests" / folder for folder in folders if folder != CHAPTERS), *chapters]
+    return paths if all(path.exists() for path in paths) and len(paths) >= len(folders) else []
 
 
 def counts(report: Path) -> Iterator[tuple[int, int]]:

@@ -17,7 +17,7 @@ def bands(values):
 def test_frames_of_one_size_that_differ():
     pixels = []
     for power in (0.6, 0.9):
-        figure = ch13.growth(K, K ** (power - 1), np.full(50, power), "nights", {"0.75": 0.75})
+        figure = ch13.growth(K, K ** (power - 1), np.full(50, power), "nights", (0.75,))
         figure.canvas.draw()
         pixels.append(np.asarray(figure.canvas.buffer_rgba()).copy())
     assert pixels[0].shape == pixels[1].shape
@@ -26,7 +26,7 @@ def test_frames_of_one_size_that_differ():
 
 def test_a_mark_is_where_the_slope_first_falls_below():
     falling = np.linspace(1, 0.5, 50)
-    below = ch13.growth(K, K**-0.1, falling, "nights", {"0.75": 0.75, "never": 0.4}).axes[1]
+    below = ch13.growth(K, K**-0.1, falling, "nights", (0.75, 0.4)).axes[1]
     (dot,) = [line for line in below.lines if line.get_marker() == "o"]
     assert dot.get_xdata()[0] == K[np.argmax(falling < 0.75)]
     assert [text.get_text() for text in below.texts] == ["0.75"]

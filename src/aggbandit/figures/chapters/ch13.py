@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,7 +18,7 @@ LOOKS = ((BASELINE, "D"), (LEARNER, "o"), (INK, "^"), (LEARNER, "s"))
 
 
 def growth(
-    episodes: FloatArray, share: FloatArray, slope: FloatArray, axis: str, marks: Mapping[str, float]
+    episodes: FloatArray, share: FloatArray, slope: FloatArray, axis: str, levels: Sequence[float]
 ) -> Figure:
     """A curve of regret without noise, as a share of the coin's, and the slope of the regret below it.
 
@@ -27,7 +27,7 @@ def growth(
         share: (k,) regrets, divided by the coin's.
         slope: (k,) the slopes of the regret, both in logarithms.
         axis: the words under the axis.
-        marks: by name, slopes to mark: where the curve first falls below them.
+        levels: slopes to mark, where the curve first falls below them.
 
     Returns:
         The figure.
@@ -43,11 +43,11 @@ def growth(
     below.plot(episodes, slope, color=LEARNER)
     for level in (0.0, 0.5, 1.0):
         below.axhline(level, color=BASELINE, ls=":", lw=1.2)
-    for name, level in marks.items():
+    for level in levels:
         under = np.flatnonzero(slope < level)
         if under.size and under[0]:
             below.plot(episodes[under[0]], slope[under[0]], "o", color=LEARNER, zorder=4)
-            below.text(episodes[under[0]], slope[under[0]] + 0.06, name, fontsize=10.5, ha="left")
+            below.text(episodes[under[0]], slope[under[0]] + 0.06, f"{level:g}", fontsize=10.5)
     below.set(ylim=(-0.05, 1.1), ylabel="slope", xlabel=axis, xlim=(episodes[0], episodes[-1]))
     below.set_yticks([0, 0.5, 1])
     for ax in (above, below):

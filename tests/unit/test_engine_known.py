@@ -236,7 +236,7 @@ def test_scrible_stays_on_its_slice_and_is_the_same_twice(monkeypatch):
     np.testing.assert_allclose(one.vectors.center, step.x, rtol=1e-8)
 
 
-def test_scrible_can_take_turns_and_be_interrupted(monkeypatch):
+def test_scrible_can_take_turns():
     mdp, losses = dirichlet(3, 3, 2), mixed((3, 3, 2, 3), 30)
     turns, straight = scrible(mdp), scrible(mdp)
     one, two = np.random.default_rng(2), np.random.default_rng(2)
@@ -244,16 +244,26 @@ def test_scrible_can_take_turns_and_be_interrupted(monkeypatch):
         left = ab.simulate(turns, mdp, losses, one, engine)
         right = ab.simulate(straight, mdp, losses, two, "reference")
         np.testing.assert_allclose(left.expected_loss, right.expected_loss, atol=1e-9)
-    monkeypatch.setattr(bridge, "FLOW_CHUNK_CELLS", 16 * straight.vectors.center.size)
+
+
+def test_scrible_interrupted_and_resumed_is_the_same_to_the_last_bit(monkeypatch, tmp_path):
+    mdp = dirichlet(3, 3, 2)
+    losses = mixed(mdp.shape, 100)
+    monkeypatch.setattr(bridge, "FLOW_CHUNK_CELLS", 16 * scrible(mdp).vectors.center.size)
+    straight = ab.simulate(scrible(mdp), mdp, losses, np.random.default_rng(0))
     play = bridge.ScribleRun.play
 
     def pressing(run, first, last, rng):
-        signal.raise_signal(signal.SIGINT)
+        if first == 32:
+            signal.raise_signal(signal.SIGINT)
         return play(run, first, last, rng)
 
     monkeypatch.setattr(bridge.ScribleRun, "play", pressing)
-    part = ab.simulate(turns, mdp, losses, one, "compiled")
-    assert (len(part), turns.vectors.round) == (16, 90 + 16 + 1)
+    part = ab.simulate(scrible(mdp), mdp, losses, np.random.default_rng(0), "compiled")
+    assert (len(part), part.complete) == (48, False)
+    part.save(tmp_path / "run.npz")
+    whole = ab.resume(ab.History.load(tmp_path / "run.npz"), scrible(mdp), mdp, losses)
+    np.testing.assert_array_equal(whole.expected_loss, straight.expected_loss)
 
 
 def test_a_step_of_scrible_that_fails_leaves_the_last_one(monkeypatch):

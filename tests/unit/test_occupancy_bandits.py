@@ -1,5 +1,7 @@
 """SCRiBLe and EXP2 on occupancy measures: the points they play, their estimates, their bounds."""
 
+import signal
+
 import numpy as np
 import pytest
 
@@ -59,6 +61,8 @@ def test_the_mean_of_what_is_played_in_the_end_is_the_point(world):
         def predict(self, rng):
             raise NotImplementedError
 
+        snapshot = restore = predict
+
     learner = OccupancyBandit(mdp, Writing())
     mean, total = 0.0, 0.0
     for trajectory, chance in ab.enumerate_trajectories(mdp, policy):
@@ -116,3 +120,49 @@ def test_each_sees_totals_and_nothing_else(world):
         scrible_on_occupancies(ab.night_driver(), 10)
     with pytest.raises(ValueError, match="rounds >="):
         exp2_on_occupancies(mdp, 10)
+
+
+@pytest.mark.parametrize("make", [scrible_on_occupancies, exp2_on_occupancies])
+def test_interrupted_and_resumed_it_is_the_same(world, make, tmp_path, monkeypatch):
+    mdp, loss = world
+    losses = ab.losses.fixed(loss, 60)
+    straight = ab.simulate(make(mdp, 5_000), mdp, losses, np.random.default_rng(0), "reference")
+    learner = make(mdp, 5_000)
+    update, count = learner.vectors.update, [0]
+
+    def pressing(*arguments):
+        count[0] += 1
+        if count[0] == 15:
+            signal.raise_signal(signal.SIGINT)
+        return update(*arguments)
+
+    monkeypatch.setattr(learner.vectors, "update", pressing)
+    part = ab.simulate(learner, mdp, losses, np.random.default_rng(0), "reference")
+    assert len(part) == 15
+    part.save(tmp_path / "run.npz")
+    whole = ab.resume(ab.History.load(tmp_path / "run.npz"), make(mdp, 5_000), mdp, losses)
+    np.testing.assert_array_equal(whole.expected_loss, straight.expected_loss)
+
+
+@pytest.mark.parametrize("make", [scrible_on_occupancies, exp2_on_occupancies])
+def test_another_state_is_refused_before_anything_changes(world, make):
+    mdp, loss = world
+    learner, rng = make(mdp, 5_000), np.random.default_rng(0)
+    ab.simulate(learner, mdp, ab.losses.fixed(loss, 3), rng, "reference")
+    good, before = make(mdp, 5_000).snapshot(), learner.snapshot()
+    name = "center" if "center" in good else "log_weights"
+    elsewhere = make(ab.random_mdp(2, 2, 2, rng), 5_000).snapshot()
+    for state, said in (
+        (make(mdp, 6_000).snapshot(), "the state is of a learner with"),
+        (elsewhere, "another world"),
+        (good | {"round": np.array([1.5])}, "round is 1.5"),
+        (good | {name: np.zeros(3)}, name),
+        ({key: value for key, value in good.items() if key != name}, f"lacks {name}"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            learner.restore(state)
+        for key, value in learner.snapshot().items():
+            np.testing.assert_array_equal(value, before[key])
+    if name == "center":
+        with pytest.raises(ValueError, match="strictly inside"):
+            learner.restore(good | {"center": -good["center"]})

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aggbandit import theory
 from aggbandit._arrays import (
@@ -25,6 +27,8 @@ from aggbandit._arrays import (
     reduce_frozen,
 )
 from aggbandit.geometry.protocol import Barrier, Ellipsoid
+from aggbandit.learners import snapshots
+from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.rates import ConstantRate, IncreasingRate, RateSchedule
 
@@ -143,7 +147,7 @@ class IncreasingRateOMD:
     Raises:
         ValueError: for values out of range, or a state whose center is not strictly inside the set.
         TypeError: for an argument of another kind, saying what to write instead.
-        LearnerInUse: from `predict` and `update`, when another thread is in one of them.
+        LearnerInUse: from every method, when another thread is in one of them.
 
     Source:
         Algorithm 2; Section 4.2.
@@ -335,6 +339,43 @@ class IncreasingRateOMD:
             iterations=step.iterations,
             damped=step.damped,
         )
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What the learner was made with, by value; of the barrier, its kind and its numbers."""
+        kind = type(self.barrier).__name__
+        return (
+            f"barrier={kind} of dimension {self.dimension}, theta {self.barrier.theta!r}",
+            f"rounds={self.rounds!r}",
+            f"loss_bound={self.loss_bound!r}",
+            f"baseline={self.baseline!r}",
+            f"eta0={self.eta0!r}",
+            f"schedule={described(self.schedule)}",
+        )
+
+    @alone
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """The state between two rounds, as arrays; `restore` is its inverse."""
+        state = self._state
+        numbers = {"eta": np.array([state.eta]), "round": np.array([state.round])}
+        return snapshots.written(self.arguments, center=state.center, dual=state.dual, **numbers)
+
+    @alone
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Go to the state that a snapshot describes; what was predicted is forgotten.
+
+        Args:
+            snapshot: what `snapshot` returned, of a learner made with the same arguments.
+
+        Raises:
+            ValueError: before anything changes, if it is no such state, or its center is not strictly inside.
+        """
+        points, numbers = {"center": self.center.shape, "dual": self.dual.shape}, {"eta": (1,), "round": (1,)}
+        arrays = snapshots.read(snapshot, self.arguments, **points, **numbers)
+        eta, number = float(arrays["eta"][0]), float(arrays["round"][0])
+        if not number.is_integer():
+            raise ValueError(f"round is {number}; it must be an integer")
+        self.state = OMDState(arrays["center"], arrays["dual"], eta, int(number))
 
 
 def scrible(

@@ -15,9 +15,10 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
-from typing import ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aggbandit._arrays import (
     FloatArray,
@@ -28,13 +29,39 @@ from aggbandit._arrays import (
 from aggbandit.feedback import AggregateFeedback
 from aggbandit.geometry import LogBarrier, known_occupancy_polytope, occupancy_coordinates
 from aggbandit.learners.fits import check_aggregate, check_world
+from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.increasing_rates import scrible
 from aggbandit.learners.optimistic import OptimisticEXP2
 from aggbandit.learners.protocol import VectorLearner
 from aggbandit.mdp import FiniteHorizonMDP
 
-__all__ = ["OccupancyBandit", "exp2_on_occupancies", "occupancy_vertices", "scrible_on_occupancies"]
+__all__ = [
+    "OccupancyBandit",
+    "ResumableVectorLearner",
+    "exp2_on_occupancies",
+    "occupancy_vertices",
+    "scrible_on_occupancies",
+]
+
+
+class ResumableVectorLearner(VectorLearner, Protocol):
+    """A `VectorLearner` that can write its state down."""
+
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """The whole state between two rounds, as arrays by name."""
+        ...
+
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Go to the state that a snapshot describes.
+
+        Args:
+            snapshot: what `snapshot` returned, of a learner made with the same arguments.
+
+        Raises:
+            ValueError: before anything changes, if it is no such state.
+        """
+        ...
 
 
 class OccupancyBandit:
@@ -44,11 +71,12 @@ class OccupancyBandit:
 
     Args:
         mdp: the world, its dynamics known to the learner.
-        vectors: a `VectorLearner` on the polytope, in the coordinates of `occupancy_coordinates(mdp)`.
+        vectors: a `ResumableVectorLearner` on the polytope, in the coordinates of
+            `occupancy_coordinates(mdp)`.
 
     Raises:
         TypeError: for another kind of argument.
-        LearnerInUse: from `policy` and `observe`, when another thread plays the learner.
+        LearnerInUse: from every method, when another thread plays the learner.
 
     Example:
         See `scrible_on_occupancies`.
@@ -56,9 +84,10 @@ class OccupancyBandit:
 
     feedback: ClassVar[type[AggregateFeedback]] = AggregateFeedback
 
-    def __init__(self, mdp: FiniteHorizonMDP, vectors: VectorLearner) -> None:
+    def __init__(self, mdp: FiniteHorizonMDP, vectors: ResumableVectorLearner) -> None:
         self.coordinates = occupancy_coordinates(mdp)
-        check_has("vectors", vectors, ("predict", "update"), "a learner with predict and update")
+        methods = ("predict", "update", "snapshot", "restore")
+        check_has("vectors", vectors, methods, "a learner with predict, update, snapshot and restore")
         self.mdp, self.vectors = mdp, vectors
 
     @alone
@@ -106,6 +135,25 @@ class OccupancyBandit:
             ValueError: for another world.
         """
         check_world(mdp, self.mdp.shape, self.mdp.initial_state)
+
+    @alone
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """The whole state, which is the linear bandit's; `restore` is its inverse."""
+        return self.vectors.snapshot() | {"world": np.array(described(self.mdp))}
+
+    @alone
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Go to the state that a snapshot describes.
+
+        Args:
+            snapshot: what `snapshot` returned, of a learner made with the same arguments.
+
+        Raises:
+            ValueError: before anything changes, if it is no such state.
+        """
+        if "world" not in snapshot or str(snapshot["world"]) != described(self.mdp):
+            raise ValueError("the state is of a learner that knows another world")
+        self.vectors.restore(snapshot)
 
 
 def scrible_on_occupancies(

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aggbandit import theory
 from aggbandit._arrays import (
@@ -18,6 +20,8 @@ from aggbandit._arrays import (
     real_array,
     reduce_frozen,
 )
+from aggbandit.learners import snapshots
+from aggbandit.learners.identity import described
 from aggbandit.learners.in_use import alone
 from aggbandit.learners.increasing_rates import check_observation
 from aggbandit.learners.optimal_design import OptimalDesign, g_optimal_design
@@ -74,7 +78,7 @@ class OptimisticEXP2:
     Raises:
         ValueError: for values out of range, or a design of other points.
         TypeError: for an argument of another kind, saying what to write instead.
-        LearnerInUse: from `predict` and `update`, when another thread is in one of them.
+        LearnerInUse: from every method, when another thread is in one of them.
 
     Source:
         Algorithm 1; Section 4.1.
@@ -258,3 +262,33 @@ class OptimisticEXP2:
         self._played = None
         self.round += 1
         return record
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """What the learner was made with, by value; see `aggbandit.learners.identity`."""
+        bounds = f"loss_bound={self.loss_bound!r}", f"epsilon_bound={self.epsilon_bound!r}"
+        rates = f"eta={self.eta!r}", f"gamma={self.gamma!r}"
+        return (f"points={described(self.points)}", f"rounds={self.rounds!r}", *bounds, *rates)
+
+    @alone
+    def snapshot(self) -> dict[str, NDArray[Any]]:
+        """The state between two rounds, as arrays; `restore` is its inverse."""
+        return snapshots.written(self.arguments, log_weights=self._log_weights, round=np.array([self.round]))
+
+    @alone
+    def restore(self, snapshot: dict[str, NDArray[Any]]) -> None:
+        """Go to the state that a snapshot describes; what was predicted is forgotten.
+
+        Args:
+            snapshot: what `snapshot` returned, of a learner made with the same arguments.
+
+        Raises:
+            ValueError: before anything changes, if it is no such state.
+        """
+        shape = self._log_weights.shape
+        arrays = snapshots.read(snapshot, self.arguments, log_weights=shape, round=(1,))
+        number = float(arrays["round"][0])
+        if not (number >= 1 and number.is_integer()):
+            raise ValueError(f"round is {number}; it must be a positive integer")
+        self._log_weights, self.round, self._played = arrays["log_weights"], int(number), None
+        self._probabilities = self._mix()

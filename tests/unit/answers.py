@@ -646,6 +646,41 @@ def u_estimate_shared_out(states, actions, total, chances, policy):
     return u_estimate(states, actions, total, chances, policy) / len(states)
 
 
+def q_minus_v_estimate(states, actions, total, x):
+    estimate = np.zeros_like(x)
+    for h, (s, a) in enumerate(zip(states, actions, strict=True)):
+        estimate[h, s] = -total / x[h, s].sum()
+        estimate[h, s, a] += total / x[h, s, a]
+    return estimate
+
+
+def q_without_v(states, actions, total, x):
+    estimate = np.zeros_like(x)
+    for h, (s, a) in enumerate(zip(states, actions, strict=True)):
+        estimate[h, s, a] = total / x[h, s, a]
+    return estimate
+
+
+def q_minus_v_everywhere(states, actions, total, x):
+    return q_minus_v_estimate(states, actions, total, x) + 1e-3
+
+
+def q_minus_v_by_the_policy(states, actions, total, x):
+    """Divides by the chance of the action alone, not by that of the place."""
+    return q_minus_v_estimate(states, actions, total, x / x.sum(axis=2, keepdims=True).clip(1e-300))
+
+
+def q_minus_v_shared_out(states, actions, total, x):
+    return q_minus_v_estimate(states, actions, total, x) / len(states)
+
+
+def q_minus_v_of_the_played_alone(states, actions, total, x):
+    estimate = np.zeros_like(x)
+    for h, (s, a) in enumerate(zip(states, actions, strict=True)):
+        estimate[h, s, a] = total / x[h, s, a] - total / x[h, s].sum()
+    return estimate
+
+
 RIGHT = {
     function.__name__: function
     for function in (
@@ -670,6 +705,7 @@ RIGHT = {
         epoch_ends,
         worst_regret,
         regret_slopes,
+        q_minus_v_estimate,
         u_estimate,
     )
 }
@@ -682,6 +718,14 @@ WRONG = {
         (slopes_of_the_median, "from one mean of the runs to the next"),
         (slopes_through_the_origin, "the slope of a power is its exponent"),
         (lambda regret, lengths: regret_slopes(regret[:1], lengths), "from one mean"),
+    "q_minus_v_estimate": [
+        (q_without_v, "neither better nor worse than V"),
+        (q_minus_v_everywhere, "zero at places the drive did not pass"),
+        (q_minus_v_by_the_policy, "the mean is Q - V"),
+        (q_minus_v_shared_out, "the mean is Q - V"),
+        (q_minus_v_of_the_played_alone, "neither better nor worse than V"),
+        (lambda *drive: -q_minus_v_estimate(*drive), "the mean is Q - V"),
+        (lambda states, actions, total, x: np.zeros_like(x), "the mean is Q - V"),
     ],
     "u_estimate": [
         (u_estimate_of_the_state_alone, "the mean of the estimate is U"),

@@ -25,7 +25,7 @@ from aggbandit.checks.occupancies import (
 )
 from aggbandit.checks.reduction import confidence_radius, epoch_ends, increasing_rate, regret
 from aggbandit.checks.report import Check, Fault, Report
-from aggbandit.checks.totals import u_estimate
+from aggbandit.checks.totals import q_minus_v_estimate, u_estimate
 
 ALL: dict[str, Check] = {
     made.name: made
@@ -51,6 +51,7 @@ ALL: dict[str, Check] = {
         partial_minimum,
         worst_regret,
         regret_slopes,
+        q_minus_v_estimate,
         u_estimate,
         occupancy_violations,
         algorithm_2,
@@ -81,6 +82,7 @@ __all__ = [
     "optimistic_loss",
     "partial_minimum",
     "policy_of_occupancy",
+    "q_minus_v_estimate",
     "regret",
     "regret_ledger",
     "regret_slopes",

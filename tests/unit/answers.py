@@ -718,6 +718,7 @@ WRONG = {
         (slopes_of_the_median, "from one mean of the runs to the next"),
         (slopes_through_the_origin, "the slope of a power is its exponent"),
         (lambda regret, lengths: regret_slopes(regret[:1], lengths), "from one mean"),
+    ],
     "q_minus_v_estimate": [
         (q_without_v, "neither better nor worse than V"),
         (q_minus_v_everywhere, "zero at places the drive did not pass"),

@@ -112,3 +112,41 @@ def test_half_of_the_legs_together_from_twelve_on():
         return legs / noise < noise / math.sqrt(legs)
 
     assert [legs for legs in range(2, 20, 2) if nearer_to_one_coin(legs)] == [12, 14, 16, 18]
+
+
+def printed(cells, beginning):
+    """What the cell whose output begins so has printed."""
+    texts = [
+        "".join(output["text"])
+        for cell in cells
+        for output in cell.get("outputs", ())
+        if output["output_type"] == "stream"
+    ]
+    (text,) = [text for text in texts if text.startswith(beginning)]
+    return text
+
+
+def test_prices_and_their_powers_are_those_that_the_page_prints():
+    cells = json.loads(CHAPTER.read_text(encoding="utf-8"))["cells"]
+    (prose,) = ["".join(cell["source"]) for cell in cells if cell["id"] == "14-price-prices"]
+    own, one = printed(cells, "own coins\n").split("one coin\n")
+    for lines, within in ((own, (0.4, 0.6)), (one, (0.85, 1.05))):
+        *_, power = lines.split()
+        assert within[0] < float(power) < within[1]
+        assert f"$H^{{{power}}}$" in prose
+        for legs in (2, 4, 8, 16):
+            (line,) = [line for line in lines.splitlines() if f"H = {legs:2}:" in line]
+            assert f"{float(line.split('price')[1].split(',')[0]):.1f}" in prose
+
+
+def test_shares_of_the_list_are_those_that_the_page_prints():
+    cells = json.loads(CHAPTER.read_text(encoding="utf-8"))["cells"]
+    (prose,) = ["".join(cell["source"]) for cell in cells if cell["id"] == "14-price-results"]
+    table = printed(cells, "the coin, a night").splitlines()[1:]
+    shares = {line[17:43].strip(): line[43:56].split() for line in table}
+    assert len(shares) == 14
+    for name in ("UC-O-REPS, no map", "UOB-REPS, no map", "O-REPS, steps", "optimistic values, no map"):
+        assert shares[name][0] in prose
+    assert f"from {shares['Thompson, no map'][0]} to {shares['Thompson, no map'][1]}" in prose
+    steps = {name: float(later) - float(first) for name, (first, later) in shares.items()}
+    assert max(steps, key=steps.get) == "Thompson, no map"

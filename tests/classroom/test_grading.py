@@ -1,13 +1,12 @@
-"""A class in small, friendly, hostile and careless, marked together; runs that stop, and runs repeated."""
+"""A class in small, marked together: tables, worksheets, marks by hand, lateness, and who is forgotten."""
 
 from __future__ import annotations
 
 import csv
-import json
 import shutil
 import sqlite3
 import sys
-from collections.abc import Callable
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from pathlib import Path
 
@@ -32,7 +31,6 @@ fay,Fay,,16,
 gus,Gus,,17,
 """
 LOOP = "def occupancy(*arguments):\n    while True: pass"
-DESTROYS = "import shutil\nshutil.rmtree({folder!r}, ignore_errors=True)"
 CLASS = {
     "ada": sample.handed_in(sample.SOLUTION, why="Mass."),
     "bob": sample.handed_in("def occupancy(*arguments):\n    raise NotImplementedError"),
@@ -91,61 +89,6 @@ def tables(folder: Path) -> dict[str, bytes]:
 def test_each_has_a_status_and_nobody_harms_another(graded: tuple[course.Course, list[Result]]) -> None:
     assert statuses(graded[1]) == STATUSES
     assert {one.student.id: one.total for one in graded[1] if one.total} == {"ada": 6}
-
-
-def test_repeated_it_marks_nothing_and_says_the_same(
-    graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
-) -> None:
-    copy = copied(graded, tmp_path)
-    grading.grade(Run(copy, no_process, LIMITS), handed_in, print)
-    assert tables(copy.folder) == tables(graded[0].folder)
-    assert [path.name for path in copy.folder.glob("backups/*")] == ["gradebook-000001.db"]
-
-
-def test_marked_again_it_says_the_same(
-    jailed, graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
-) -> None:
-    copy = copied(graded, tmp_path)
-    grading.grade(Run(copy, jailed, LIMITS, frozenset({"ada", "cyd"})), handed_in, print)
-    assert tables(copy.folder) == tables(graded[0].folder)
-    before, after = (json.loads((c.folder / "records/set-1/cyd.json").read_text()) for c in (graded[0], copy))
-    assert before == after
-
-
-def test_interrupted_it_goes_on(
-    jailed, graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
-) -> None:
-    copy = copied(graded, tmp_path)
-    shutil.rmtree(copy.folder / "records")
-    started: list[int] = []
-    with pytest.raises(KeyboardInterrupt):
-        grading.grade(Run(copy, interrupted(jailed, started), LIMITS), handed_in, print)
-    assert sorted(path.stem for path in copy.folder.glob("records/*/*")) == ["ada", "bob"]
-    assert statuses(grading.grade(Run(copy, jailed, LIMITS), handed_in, print)) == STATUSES
-    assert tables(copy.folder) == tables(graded[0].folder)
-
-
-def interrupted(start: Callable[[Limits], Process], started: list[int]) -> Callable[[Limits], Process]:
-    """A start that a person interrupts at the third submission."""
-
-    def begin(limits: Limits) -> Process:
-        started.append(1)
-        if len(started) == 3:
-            raise KeyboardInterrupt
-        return start(limits)
-
-    return begin
-
-
-def test_who_would_destroy_the_course_destroys_nothing(
-    jailed, graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
-) -> None:
-    copy = copied(graded, tmp_path)
-    shutil.copytree(handed_in, tmp_path / "handed-in")
-    hostile = sample.handed_in(sample.SOLUTION, before=(DESTROYS.format(folder=str(tmp_path)),))
-    notebooks.write(hostile, tmp_path / "handed-in" / "bob" / "set-1" / "set-1.ipynb")
-    results = grading.grade(Run(copy, jailed, LIMITS), tmp_path / "handed-in", print)
-    assert statuses(results) == STATUSES | {"bob": "ok"}
 
 
 def test_what_a_person_enters_counts_and_stays(
@@ -411,3 +354,35 @@ def test_without_a_jail_nothing_is_run(
     said = capsys.readouterr().err
     for words in ("bubblewrap (the command bwrap) is not installed", "docker run", "`--unsafe`"):
         assert words in said
+
+
+@pytest.mark.parametrize(
+    ("stopped", "status", "said"),
+    [
+        (BrokenProcessPool, 1, "was ended from outside, perhaps for want of memory"),
+        (KeyboardInterrupt, 130, "interrupted; what is marked is kept"),
+    ],
+)
+def test_a_run_that_is_stopped_says_what_to_do(
+    jailed,
+    graded: tuple[course.Course, list[Result]],
+    stopped: type[BaseException],
+    status: int,
+    said: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys,
+) -> None:
+    import grade
+
+    def stops(run: Run, *rest: object) -> None:
+        assert run.jobs == grade.processors()
+        raise stopped
+
+    monkeypatch.setattr(grading, "grade", stops)
+    monkeypatch.setattr(sys, "argv", ["grade.py", str(graded[0].folder), "."])
+    assert grade.main() == status
+    assert said in capsys.readouterr().err
+    monkeypatch.setattr(sys, "argv", ["grade.py", str(graded[0].folder), ".", "--jobs", "0"])
+    with pytest.raises(SystemExit):
+        grade.main()
+    assert "--jobs is 0; at least one marks" in capsys.readouterr().err

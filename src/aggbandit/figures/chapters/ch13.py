@@ -47,7 +47,7 @@ def growth(
         under = np.flatnonzero(slope < level)
         if under.size and under[0]:
             below.plot(episodes[under[0]], slope[under[0]], "o", color=LEARNER, zorder=4)
-            below.text(episodes[under[0]], slope[under[0]] + 0.06, f"{level:g}", fontsize=10.5)
+            below.text(episodes[under[0]], slope[under[0]] + 0.06, f"{level:g}", ha="center", fontsize=10.5)
     below.set(ylim=(-0.05, 1.1), ylabel="slope", xlabel=axis, xlim=(episodes[0], episodes[-1]))
     below.set_yticks([0, 0.5, 1])
     for ax in (above, below):
@@ -156,7 +156,7 @@ def turned(
             ax.plot(nights[part], mean[part], color=LEARNER, ls=DASHES[i], lw=2)
     for i, (name, (mean, _)) in enumerate(curves.items()):
         ax.plot(nights[3::9], mean[3::9], MARKERS[i], color=LEARNER, ms=6, ls="", label=name)
-    ax.text(nights[0], coin[0] + 0.015, "the coin", color=QUIET, fontsize=10.5)
+    ax.text(switch - nights[0], coin[0] + 0.015, "the coin", ha="right", color=QUIET, fontsize=10.5)
     ax.text(switch - nights[0], 0.84, "prices turned round", ha="right", va="top", color=QUIET, fontsize=10.5)
     ax.set(xlabel="nights", ylabel="0 the best, 1 the worst", xlim=(0, 2 * nights[-1] - nights[-2]))
     ax.set(ylim=(0.15, 0.85))

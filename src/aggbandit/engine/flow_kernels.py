@@ -260,6 +260,13 @@ def outflow_less_inflow(flow: Flow, cells: FloatArray, start: float, right: Floa
                     right[h + 1, flow.rows.to[h, i, a, place]] -= passing * weight
 
 
+@_inlined
+def subtract(target: FloatArray, row: FloatArray, weight: float) -> None:
+    """`target -= weight row`, from views that begin at zero: the compiler takes several entries at a time."""
+    for j in range(len(target)):
+        target[j] -= weight * row[j]
+
+
 @_inner
 def factorize(flow: Flow, room: Room, no_mass: float) -> bool:
     """The Cholesky factor of C diag(CURVATURE) C', step by step. False if a pivot is not positive.
@@ -297,10 +304,9 @@ def factorize(flow: Flow, room: Room, no_mass: float) -> bool:
         if h > 0:
             before = flow.width[h - 1]
             for k in range(before):
+                row = f[h - 1, k, before : before + n]
                 for i in range(n):
-                    weight = f[h - 1, k, before + i]
-                    for j in range(i, n):
-                        f[h, i, j] -= weight * f[h - 1, k, before + j]
+                    subtract(f[h, i, i:n], row[i:], row[i])
         end = n + (flow.width[h + 1] if h + 1 < H else 0)
         for k in range(n):
             pivot = f[h, k, k]
@@ -308,12 +314,11 @@ def factorize(flow: Flow, room: Room, no_mass: float) -> bool:
                 return False
             over = 1.0 / math.sqrt(pivot)
             r[OVER_PIVOT, h, k] = over
-            for j in range(k, end):
-                f[h, k, j] *= over
+            row = f[h, k, k:end]
+            for j in range(len(row)):
+                row[j] *= over
             for i in range(k + 1, n):
-                weight = f[h, k, i]
-                for j in range(i, end):
-                    f[h, i, j] -= weight * f[h, k, j]
+                subtract(f[h, i, i:end], row[i - k :], row[i - k])
     return True
 
 

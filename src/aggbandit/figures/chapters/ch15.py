@@ -135,7 +135,7 @@ def walking(grid: GridMap, x: FloatArray, line: str) -> str:
         often = min(float(leaving[cell, a]), 1.0)
         if letter in "GHC" or often < 0.03:
             continue
-        middle = (left + (c + 0.5) * side, top + (r + 0.5) * side)
+        middle = np.array([left + (c + 0.5) * side, top + (r + 0.5) * side])
         arrows.append(_arrow(middle, grid.moves[a], side, often))
     parts.append(f'<path d="{"".join(arrows)}" fill="{LEARNER}"/>')
     for cell in range(rows * columns):
@@ -149,24 +149,12 @@ def walking(grid: GridMap, x: FloatArray, line: str) -> str:
     return document(parts, HEIGHT)
 
 
-def _arrow(middle: tuple[float, float], move: IntArray, side: float, often: float) -> str:
-    """A wedge from the middle of a cell the way of a move, as wide as it is often: an SVG path."""
+def _arrow(middle: FloatArray, move: IntArray, side: float, often: float) -> str:
+    """A triangle that points the way of a move, as broad as it is often: an SVG path."""
     along, across = np.array([move[1], move[0]], float), np.array([-move[0], move[1]], float)
-    foot = np.array(middle)
-    tip, half = foot + 0.46 * side * along, 0.3 * side * math.sqrt(often) * across
-    corners = (
-        foot + half / 2,
-        foot + 0.22 * side * along + half / 2,
-        tip,
-        *_mirrored(foot, side, along, half),
-    )
+    base, half = middle + 0.16 * side * along, 0.26 * side * math.sqrt(often) * across
+    corners = (base + half, middle + 0.42 * side * along, base - half)
     return "M" + "L".join(f"{number(p[0])} {number(p[1])}" for p in corners) + "Z"
-
-
-def _mirrored(
-    foot: FloatArray, side: float, along: FloatArray, half: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    return foot + 0.22 * side * along - half / 2, foot - half / 2
 
 
 # --- many seeds ---------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from nbgrader.api import Gradebook, MissingEntry
+from nbgrader.api import Comment, Grade, Gradebook, MissingEntry
 from sqlalchemy.exc import SAWarning
 
 from classroom.notebooks import Question
@@ -105,14 +105,21 @@ def enter(book: Gradebook, record: Record, replaces: bool) -> None:
         warnings.simplefilter("ignore", SAWarning)  # nbgrader makes a submission before it adds it
         submission = book.update_or_create_submission(record.set, record.student)
     submission.timestamp = utc(record.when)
+    kept = answers(book, record)
     for mark in record.marks:
-        grade = book.find_grade(mark.question, record.set, record.set, record.student)
+        grade, comment = kept[mark.question]
         grade.auto_score = mark.points
         if mark.points is not None or replaces or grade.manual_score is None:
             grade.needs_manual_grade = mark.points is None
-        comment = book.find_comment(mark.question, record.set, record.set, record.student)
         comment.auto_comment = f"{mark.status}. {mark.note}".strip()
     book.db.commit()
+
+
+def answers(book: Gradebook, record: Record) -> dict[str, tuple[Grade, Comment]]:
+    """For each question of a submission what the database has, found in one go."""
+    notebook = book.find_submission_notebook(record.set, record.set, record.student)
+    comments = {comment.name: comment for comment in notebook.comments}
+    return {grade.name: (grade, comments[grade.name]) for grade in notebook.grades}
 
 
 def utc(moment: str | None) -> datetime | None:
@@ -126,9 +133,9 @@ def utc(moment: str | None) -> datetime | None:
 def entries(book: Gradebook, record: Record) -> dict[str, Entry]:
     """For each question of a submission what counts: a person's mark before a check's."""
     found = {}
+    kept = answers(book, record)
     for mark in record.marks:
-        grade = book.find_grade(mark.question, record.set, record.set, record.student)
-        comment = book.find_comment(mark.question, record.set, record.set, record.student)
+        grade, comment = kept[mark.question]
         points = mark.points if grade.manual_score is None else grade.manual_score + (grade.extra_credit or 0)
         earlier = grade.manual_score is not None and bool(grade.needs_manual_grade)
         found[mark.question] = Entry(points, comment.manual_comment or "", earlier)

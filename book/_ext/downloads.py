@@ -4,18 +4,23 @@ In a clone of the book, in its JupyterLab and in the reader's browser the packag
 went out alone is opened somewhere else, and its first cell stops at the first import. So the copy that the
 page's download button gives has one comment more, before that import. Where the book has a public repository
 (`repository` in _config.yml) there is a second copy of each chapter, for Google Colab, in the folder `colab`
-of the site: it begins with a cell that installs the package. Colab opens notebooks of GitHub alone, so the
-workflow that publishes the site puts that folder on a branch of the same name.
+of the site: it begins with a cell that installs the package, and its text is plain Markdown. Colab opens
+notebooks of GitHub alone, so the workflow that publishes the site puts that folder on a branch of the same
+name.
 """
 
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
-from launch import is_chapter
 from repository import COPIES, Repository, repository
+
+sys.path.append(str(Path(__file__).resolve().parents[1] / "_tools"))
+from live_contents import Words, live_chapters, read
+from plain_contents import plain_notebook
 
 ALONE = "# Where aggbandit is missing, once: "
 IN_A_CLONE = "pip install -e '.[student]' in a clone of the book"
@@ -32,13 +37,15 @@ def amend(app: Any, exception: Exception | None) -> None:
     if exception is not None or app.builder.name != "html":
         return
     public = repository(app.config)
-    for copy in sorted(Path(app.outdir, "_sources").rglob("*.ipynb")):
-        text = copy.read_text(encoding="utf-8")
-        copy.write_text(hinted(text, hint(public)), encoding="utf-8")
-        if public is not None and public.colab(copy.stem) and is_chapter(app, copy.stem):
-            folder = Path(app.outdir, COPIES)
-            folder.mkdir(exist_ok=True)
-            (folder / copy.name).write_text(installing(text, public), encoding="utf-8")
+    site = Path(app.outdir)
+    for copy in sorted((site / "_sources").rglob("*.ipynb")):
+        copy.write_text(hinted(copy.read_text(encoding="utf-8"), hint(public)), encoding="utf-8")
+    if public is not None and public.colab(""):
+        (site / COPIES).mkdir(exist_ok=True)
+        words = read(site)
+        for chapter in live_chapters():
+            text = installing(chapter.read_text(encoding="utf-8"), public, words)
+            (site / COPIES / chapter.name).write_text(text, encoding="utf-8")
 
 
 def hint(public: Repository | None) -> str:
@@ -56,9 +63,9 @@ def hinted(notebook: str, hint: str) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
-def installing(notebook: str, public: Repository) -> str:
-    """The text of a notebook that begins by installing the package, the way Colab needs it."""
-    content = json.loads(notebook)
+def installing(notebook: str, public: Repository, words: Words) -> str:
+    """The text of a notebook as Colab needs it: in plain Markdown, and it installs the package first."""
+    content = plain_notebook(json.loads(notebook), words)
     source = INSTALLING.format(requirement=public.requirement("fast", "figures", "sweep"))
     first = {"cell_type": "code", "execution_count": None, "id": "install", "metadata": {}, "outputs": []}
     content["cells"].insert(0, first | {"source": source.splitlines(keepends=True)})

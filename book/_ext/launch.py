@@ -45,8 +45,7 @@ start, and forgets what you wrote: download it.</p>
 """
 COLAB = """
 <p><a class="ab-launch-colab" href="{address}" target="_blank" rel="noopener">In Google Colab (new tab)</a>:
-with a Google account. The first cell installs the package; statements and exercises show their markup
-there.</p>
+with a Google account. The first cell installs the package, and has to be run first.</p>
 """
 
 

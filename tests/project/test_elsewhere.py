@@ -21,6 +21,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from pybtex.database import Entry, Person
 from sphinx.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +31,7 @@ import downloads  # noqa: E402  (the paths are set just above)
 import launch  # noqa: E402
 import repository  # noqa: E402
 from execute import chapters_of_the_book  # noqa: E402
+from live_contents import Words  # noqa: E402
 
 from needed import needed  # noqa: E402
 
@@ -197,12 +199,13 @@ def test_without_an_address_pages_say_so_and_give_an_example() -> None:
     assert blank.myst_substitutions["nbgitpuller"] == named.myst_substitutions["nbgitpuller"]
 
 
-def test_colabs_copy_installs_the_package_and_is_otherwise_the_chapter() -> None:
+def test_colabs_copy_installs_the_package_and_runs_the_same_code() -> None:
     text = (BOOK / f"{CHAPTER}.ipynb").read_text()
     public = repository.repository(config(PLACES[0]))
-    copy = json.loads(downloads.installing(text, public))
+    copy = json.loads(downloads.installing(text, public, Words({}, {}, {}, Everything())))
     first = "".join(copy["cells"].pop(0)["source"])
-    assert copy == json.loads(text)
+    assert code_of(copy) == code_of(json.loads(text))
+    assert copy["metadata"] == json.loads(text)["metadata"]
     line = next(line for line in first.splitlines() if line.startswith("%pip install"))
     asked = Requirement(re.findall(r'"(.*)"', line)[0])
     assert (asked.name, asked.url) == ("aggbandit", f"git+{PLACES[0]}@main")
@@ -216,6 +219,17 @@ def test_colabs_copy_installs_the_package_and_is_otherwise_the_chapter() -> None
         "jupyterlab-myst",
     }
     assert wanted <= there
+
+
+class Everything(dict[str, Entry]):
+    """A bibliography that has whatever one asks for."""
+
+    def __missing__(self, key: str) -> Entry:
+        return Entry("misc", fields={"year": "2021"}, persons={"author": [Person("A. Author")]})
+
+
+def code_of(notebook: dict[str, Any]) -> list[Any]:
+    return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
 def pyproject_extras() -> dict[str, list[str]]:

@@ -177,7 +177,7 @@ def test_every_folder_of_tests_is_run_by_make_test() -> None:
     sys.path.insert(0, str(ROOT / "tests"))
     from run import ALL
 
-    run = {folder for folders, _ in ALL.values() for folder in folders}
+    run = {folder for together in ALL for folders, _ in together.values() for folder in folders}
     holding = {path.relative_to(ROOT / "tests").parts[0] for path in tracked() if is_test(path)}
     assert holding <= run
 

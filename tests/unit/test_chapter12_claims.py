@@ -21,7 +21,7 @@ def page():
     cells = json.loads(CHAPTER.read_text(encoding="utf-8"))["cells"]
     sources = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
     names = {"ab": ab, "np": np, "math": math, "theory": theory, "ch12": ch12}
-    (fixed,) = [source for source in sources if source.startswith("def worst_regret(mdp")]
+    (fixed,) = [source for source in sources if source.startswith("def worst_of(mdp")]
     (bounds,) = [source for source in sources if source.startswith("def unknown(")]
     exec(fixed[: fixed.index("\n\ntossing")], names)
     exec(bounds[: bounds.index("\n\nworlds =")], names)
@@ -85,7 +85,7 @@ def test_no_prices_cost_a_fixed_policy_more(page, seed):
     rng = np.random.default_rng(seed)
     mdp = ab.random_mdp(2, 2, 2, rng)
     pi = rng.dirichlet(np.ones(2), size=(2, 2))
-    worst = page["worst_regret"](mdp, pi)
+    worst = page["worst_of"](mdp, pi)
     for price in rng.random((50, *mdp.shape)).round():
         assert mdp.expected_loss(pi, price) - mdp.best_policy(price)[1] <= worst + 1e-12
     x = mdp.occupancy(pi)
@@ -97,7 +97,7 @@ def test_no_prices_cost_a_fixed_policy_more(page, seed):
 
 def test_the_coin_of_the_driver_at_worst(page):
     mdp = ab.night_driver().mdp
-    assert page["worst_regret"](mdp, ab.uniform_policy(mdp)) == pytest.approx(1.65)
+    assert page["worst_of"](mdp, ab.uniform_policy(mdp)) == pytest.approx(1.65)
 
 
 def test_the_tuned_rate_has_no_ceiling_and_no_bound():

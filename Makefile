@@ -13,7 +13,7 @@ READY  := .venv/ready
 BOOK   := $(BIN)/python book/_tools
 
 .DEFAULT_GOAL := help
-.PHONY: help book pdf slides serve lab execute test test-live quick bench soak lint lock clean course grade mark forget
+.PHONY: help book pdf slides serve lab execute test test-live quick bench evidence soak lint lock clean course grade mark forget
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
@@ -70,6 +70,9 @@ bench: $(READY)  ## measure the figures of merit and write book/bench.md (two mi
 	@OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 env -u OPENBLAS_CORETYPE -u OPENBLAS_L2_SIZE \
 	    $(BIN)/python -m pytest -q -s tests/benchmarks/figures_of_merit.py \
 	    --benchmark-timer=time.process_time --benchmark-disable-gc --benchmark-columns=median,rounds
+
+evidence: $(READY)  ## play the long tables and write book/evidence.md (ten minutes; interrupted, it goes on)
+	@$(BIN)/python tests/benchmarks/evidence.py
 
 soak: $(READY)  ## eleven million episodes: memory flat, every iterate inside (a minute or two)
 	@$(BIN)/python tests/benchmarks/soak.py

@@ -1,5 +1,6 @@
 """The U-function learner: its functions by enumeration, its chances by brute force, its bound, its state."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -13,6 +14,7 @@ from aggbandit.learners import (
     PlausibleDynamics,
     PolicyOptimization,
     dilated_bonus,
+    novelty,
     q_function,
     u_estimate,
     u_function,
@@ -279,17 +281,33 @@ def test_a_state_of_other_arguments_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("eta", 0.0), ("gamma", -0.1), ("bonus", -1.0), ("uniform", 1.0), ("eta", math.nan)]
+    ("name", "value"),
+    [
+        ("eta", 0.0),
+        ("gamma", -0.1),
+        ("bonus", -1.0),
+        ("uniform", 1.0),
+        ("curiosity", -1.0),
+        ("eta", math.nan),
+    ],
 )
 def test_rates_out_of_range(name, value):
-    rates = {"eta": 0.1, "gamma": 0.2, "bonus": 0.0, "uniform": 0.0, "running_mean": True, name: value}
+    rates = {
+        "eta": 0.1,
+        "gamma": 0.2,
+        "bonus": 0.0,
+        "uniform": 0.0,
+        "running_mean": True,
+        name: value,
+    }
     with pytest.raises(ValueError, match=name):
         ab.PolicyRates(**rates)
 
 
 @pytest.mark.parametrize("knowledge", [EmpiricalDynamics, KnownDynamics])
+@pytest.mark.parametrize("rates", [ab.PolicyRates.practical(), ab.PolicyRates.curious()], ids=["", "curious"])
 @pytest.mark.parametrize("kind", ["random", "sparse"])
-def test_the_engines_agree(knowledge, kind):
+def test_the_engines_agree(knowledge, kind, rates):
     """Both play the same episodes, and stand at the same theta and counts."""
     world = ab.layered_grid(2, 3) if kind == "sparse" else None
     mdp = world.mdp if world else ab.random_mdp(4, 3, 5, np.random.default_rng(1))
@@ -299,7 +317,7 @@ def test_the_engines_agree(knowledge, kind):
     for engine in ("reference", "compiled"):
         visits = KnownDynamics(mdp) if knowledge is KnownDynamics else None
         learner = ab.UFunctionLearner(
-            mdp.n_states, mdp.n_actions, mdp.horizon, visits=visits, initial_state=mdp.initial_state
+            *mdp.shape[1:3], mdp.horizon, rates=rates, visits=visits, initial_state=mdp.initial_state
         )
         rng = np.random.default_rng(0)
         runs[engine] = learner, ab.simulate(learner, mdp, losses, rng, engine), rng.random()
@@ -310,7 +328,9 @@ def test_the_engines_agree(knowledge, kind):
     if knowledge is EmpiricalDynamics:
         np.testing.assert_array_equal(compiled.visits.counts, reference.visits.counts)
     assert (compiled.episode, after) == (reference.episode, after_too)
-    assert compiled.sum_of_totals == pytest.approx(reference.sum_of_totals)
+    np.testing.assert_allclose(compiled.novelty, reference.novelty, atol=1e-12)
+    np.testing.assert_allclose(compiled.totals, reference.totals)
+    np.testing.assert_array_equal(compiled.visited, reference.visited)
 
 
 def test_the_compiled_run_goes_on_from_a_state(world):
@@ -328,3 +348,69 @@ def test_the_compiled_run_goes_on_from_a_state(world):
     two, _ = UFunctionRun(again, mdp, losses).play(200, 500, rng)
     np.testing.assert_allclose(np.concatenate([one, two]), straight, rtol=0, atol=1e-12)
     np.testing.assert_array_equal(again.visits.counts, whole.visits.counts)
+
+
+def test_a_state_subtracts_the_mean_of_the_totals_that_passed_it(world):
+    """And a state that none has passed the mean of all; before the first episode, H/2."""
+    mdp, policy, loss = world
+    learner = ab.UFunctionLearner(3, 2, 3, rates=ab.PolicyRates.curious())
+    steps, states = np.repeat(np.arange(3), 3), np.tile(np.arange(3), 3)
+    np.testing.assert_array_equal(learner.baseline(steps, states), np.full(9, 1.5))
+    rng = np.random.default_rng(0)
+    seen = []
+    for _ in range(4):
+        trajectory = mdp.rollout(policy, rng)
+        learner.observe(ab.AggregateFeedback.observe(trajectory, loss))
+        seen.append((trajectory, trajectory.total(loss)))
+    everything = np.mean([total for _, total in seen])
+    means = learner.baseline(steps, states)
+    for h, s, mean in zip(steps, states, means, strict=True):
+        passed = [total for trajectory, total in seen if trajectory.states[h] == s]
+        assert mean == pytest.approx(np.mean(passed) if passed else everything)
+    assert len(np.unique(means)) > 2
+
+
+def lock(length, n_actions):
+    """A lock: one action a step goes on, all others back for good; only what went on to the end is free."""
+    transitions = np.zeros((length, 2, n_actions, 2))
+    transitions[:, :, :, 1] = 1.0
+    right = np.arange(length) % n_actions
+    transitions[np.arange(length), 0, right] = [1.0, 0.0]
+    loss = np.zeros((length, 2, n_actions, 2))
+    loss[-1] = 1.0
+    loss[-1, 0, right[-1], 0] = 0.0
+    return ab.FiniteHorizonMDP(transitions), loss
+
+
+@pytest.mark.parametrize("knowledge", ["known", "counted"])
+def test_the_curious_open_a_lock_that_uniform_play_does_not(knowledge):
+    """By chance it opens once in 3^9 episodes; what is new leads to it."""
+    mdp, loss = lock(9, 3)
+    last = {}
+    for curiosity in (0.0, 1.0):
+        rates = dataclasses.replace(ab.PolicyRates.curious(), curiosity=curiosity)
+        visits = KnownDynamics(mdp) if knowledge == "known" else None
+        learner = ab.UFunctionLearner(2, 3, 9, rates=rates, visits=visits)
+        losses = ab.losses.fixed(loss, 10_000)
+        history = ab.simulate(learner, mdp, losses, np.random.default_rng(0), "compiled", every=100)
+        last[curiosity] = history.expected_loss[-1] / 100
+    assert last[0.0] > 0.99
+    assert last[1.0] < 0.1
+
+
+def test_what_is_new_by_hand():
+    mdp = ab.random_mdp(2, 2, 2, np.random.default_rng(0))
+    visited = np.array([[[3, 1], [0, 0]], [[0, 2], [1, 1]]])
+    found = novelty(KnownDynamics(mdp).largest, visited)
+    np.testing.assert_allclose(found[1], [[1, 1 / 3], [1 / 2, 1 / 2]])
+    to_come = mdp.transitions[0] @ np.array([1, 1 / 2])
+    np.testing.assert_allclose(found[0], 1 / (1 + visited[0]) + to_come)
+
+
+def test_a_state_that_no_run_can_have_is_refused():
+    learner = ab.UFunctionLearner(3, 2, 3)
+    state = learner.snapshot()
+    with pytest.raises(ValueError, match="visited is not of 0 episodes at every step"):
+        learner.restore({**state, "visited": np.eye(3, 6, dtype=np.int64).reshape(3, 3, 2)[::-1]})
+    with pytest.raises(ValueError, match=r"totals holds a mean outside \[0, H\]"):
+        learner.restore({**state, "totals": np.full((3, 3), 0.5)})

@@ -249,7 +249,13 @@ class UFunctionRun:
         rates = learner.rates
         counts = isinstance(learner.visits, EmpiricalDynamics)
         self.settings = u_kernels.Settings(
-            float(rates.eta), float(rates.gamma), float(rates.uniform), rates.running_mean, counts
+            float(rates.eta),
+            float(rates.gamma),
+            float(rates.uniform),
+            rates.running_mean,
+            rates.state_means,
+            float(rates.curiosity),
+            counts,
         )
 
     def chunk_end(self, first: int) -> int:
@@ -285,7 +291,9 @@ class UFunctionRun:
         state = u_kernels.Learner(
             learner.theta.copy(),
             learner.policy(rng),
-            np.array([learner.sum_of_totals, float(learner.episode)]),
+            learner.novelty.copy(),
+            learner.visited.astype(np.float64),
+            learner.totals.copy(),
         )
         call(
             u_kernels.play,
@@ -301,8 +309,8 @@ class UFunctionRun:
             last,
             rng,
         )
-        learner.theta = state.theta
-        learner.sum_of_totals = float(state.scalars[u_kernels.SUM_OF_TOTALS])
+        learner.theta, learner.novelty, learner.totals = state.theta, state.novelty, state.totals
+        learner.visited = state.visited.astype(np.int64)
         learner.episode += last - first
         if isinstance(visits, EmpiricalDynamics):
             counts = np.zeros(shape, dtype=np.int64)

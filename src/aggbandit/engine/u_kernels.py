@@ -2,7 +2,8 @@
 
 The mathematics is that of `learners.policy_optimization` and `learners.visits`, formula by formula, and so
 are the random numbers; the two agree to rounding. What differs is that rows are lists of the next states they
-can lead to, and that only the H rows of the policy that an episode has changed are computed anew.
+can lead to, and that only the H rows of the policy that an episode has changed are computed anew, unless what
+is new has been looked at again.
 
 As in `kernels`, nothing is imported from other files that would matter to Numba's cache.
 """
@@ -21,9 +22,6 @@ from aggbandit._arrays import FloatArray, Int32Array, IntArray
 __all__: list[str] = []
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-# Entries of `Learner.scalars`.
-SUM_OF_TOTALS, EPISODES = range(2)
 
 
 def _compiled(function: F) -> F:
@@ -77,13 +75,17 @@ class Learner(NamedTuple):
 
     Attributes:
         theta: (H, S, A).
-        policy: (H, S, A), that of theta.
-        scalars: (2,) at SUM_OF_TOTALS and EPISODES.
+        policy: (H, S, A), that of theta and the novelty.
+        novelty: (H, S, A).
+        visited: (H, S, A) how often.
+        totals: (H, S) sums of totals.
     """
 
     theta: FloatArray
     policy: FloatArray
-    scalars: FloatArray
+    novelty: FloatArray
+    visited: FloatArray
+    totals: FloatArray
 
 
 class Settings(NamedTuple):
@@ -94,6 +96,8 @@ class Settings(NamedTuple):
         gamma: what is added to every chance.
         uniform: the share of uniform play.
         running_mean: whether the mean of the totals so far is subtracted.
+        state_means: whether the mean of the totals at a state so far is subtracted.
+        curiosity: the factor of the novelty in the exponent.
         counts: whether the dynamics are counted, not known.
     """
 
@@ -101,22 +105,60 @@ class Settings(NamedTuple):
     gamma: float
     uniform: float
     running_mean: bool
+    state_means: bool
+    curiosity: float
     counts: bool
 
 
 @_inlined
-def soften(theta: FloatArray, policy: FloatArray, h: int, s: int, uniform: float) -> None:
-    """`pi_h(.|s)` from theta."""
+def soften(learner: Learner, h: int, s: int, uniform: float, curiosity: float) -> None:
+    """`pi_h(.|s)` from theta and the novelty."""
+    theta, policy, novelty = learner.theta, learner.policy, learner.novelty
     A = theta.shape[2]
-    least = theta[h, s, 0]
+    least = theta[h, s, 0] - curiosity * novelty[h, s, 0]
     for a in range(1, A):
-        least = min(least, theta[h, s, a])
+        least = min(least, theta[h, s, a] - curiosity * novelty[h, s, a])
     total = 0.0
     for a in range(A):
-        policy[h, s, a] = math.exp(least - theta[h, s, a])
+        policy[h, s, a] = math.exp(least - (theta[h, s, a] - curiosity * novelty[h, s, a]))
         total += policy[h, s, a]
     for a in range(A):
         policy[h, s, a] = (1.0 - uniform) * (policy[h, s, a] / total) + uniform / A
+
+
+@_inlined
+def passed(visited: FloatArray, h: int, s: int) -> float:
+    """How many episodes have passed s at h."""
+    total = 0.0
+    for a in range(visited.shape[2]):
+        total += visited[h, s, a]
+    return total
+
+
+@_inlined
+def look_for_news(rows: Rows, learner: Learner, settings: Settings) -> None:
+    """The novelty of all cells, by the dynamics that the learner believes in, and the policy that follows."""
+    novelty, visited = learner.novelty, learner.visited
+    H, S, A = novelty.shape
+    newest = np.zeros(S)  # of the next step
+    here = np.zeros(S)
+    for step in range(H):
+        h = H - 1 - step
+        for s in range(S):
+            here[s] = 0.0
+            for a in range(A):
+                new = 1.0 / (1.0 + visited[h, s, a])
+                if h < H - 1 and rows.many[h, s, a] > 0:
+                    mean = 0.0
+                    for place in range(rows.many[h, s, a]):
+                        mean += rows.weight[h, s, a, place] * newest[rows.to[h, s, a, place]]
+                    new += mean / rows.total[h, s, a]
+                novelty[h, s, a] = new
+                here[s] = max(here[s], new)
+            # Elsewhere all actions are alike still, unless the dynamics are known.
+            if not settings.counts or passed(visited, h, s) > 0.0:
+                soften(learner, h, s, settings.uniform, settings.curiosity)
+        newest[:] = here
 
 
 @_inlined
@@ -170,7 +212,7 @@ def play(
 
     `path` is (3, H) scratch: states, actions and next states.
     """
-    theta, policy = learner.theta, learner.policy
+    theta, policy, visited, totals_at = learner.theta, learner.policy, learner.visited, learner.totals
     H, S, A = theta.shape
     q = np.zeros((H, S))
     believed = np.zeros((H, S))
@@ -210,21 +252,33 @@ def play(
             s = t
         totals[k - first] = total
         # One total is an observation of U at the H steps it passed.
-        paid = total
-        if settings.running_mean:
-            played = learner.scalars[EPISODES]
-            paid -= learner.scalars[SUM_OF_TOTALS] / played if played > 0.0 else H / 2
         if settings.counts:
             forwards(counted, policy, believed, world.initial_state)
         else:
             believed[:] = q
+        episodes = passed(visited, 0, world.initial_state)
+        mean = totals_at[0, world.initial_state] / episodes if episodes > 0.0 else H / 2
         for h in range(H):
             s, a = path[0, h], path[1, h]
+            paid = total
+            if settings.state_means:
+                before = passed(visited, h, s)
+                paid -= totals_at[h, s] / before if before > 0.0 else mean
+            elif settings.running_mean:
+                paid -= mean
             theta[h, s, a] += settings.eta * (paid / (believed[h, s] * policy[h, s, a] + settings.gamma))
+        news = False
         for h in range(H):
             s, a = path[0, h], path[1, h]
-            soften(theta, policy, h, s, settings.uniform)
             if settings.counts:
                 count(counted, h, s, a, path[2, h])
-        learner.scalars[SUM_OF_TOTALS] += total
-        learner.scalars[EPISODES] += 1.0
+            totals_at[h, s] += total
+            visited[h, s, a] += 1.0
+            times = int(visited[h, s, a])
+            news = news or times & (times - 1) == 0
+        if news and settings.curiosity > 0.0:
+            look_for_news(counted if settings.counts else truth, learner, settings)
+        # The rows of theta that have changed; after a look for news all rows are new already.
+        else:
+            for h in range(H):
+                soften(learner, h, path[0, h], settings.uniform, settings.curiosity)

@@ -20,6 +20,7 @@ from aggbandit.learners.oreps import OREPS, SemiBanditOREPS
 from aggbandit.learners.policy_optimization import (
     PolicyOptimization,
     dilated_bonus,
+    novelty,
     q_function,
     u_estimate,
     u_function,
@@ -59,6 +60,7 @@ __all__ = [
     "exp2_on_occupancies",
     "g_optimal_design",
     "losses_against_the_leader",
+    "novelty",
     "occupancy_vertices",
     "q_function",
     "q_minus_v_estimate",

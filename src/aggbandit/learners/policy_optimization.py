@@ -21,7 +21,7 @@ Source:
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from aggbandit import theory
 from aggbandit._arrays import (
     FloatArray,
+    IntArray,
     check_at_least_zero,
     check_finite,
     check_has,
@@ -53,6 +54,7 @@ __all__ = [
     "PolicyRates",
     "UFunctionLearner",
     "dilated_bonus",
+    "novelty",
     "q_function",
     "u_function",
 ]
@@ -130,7 +132,7 @@ def u_function(mdp: FiniteHorizonMDP, policy: ArrayLike, loss: ArrayLike) -> Flo
 
 
 def u_estimate(
-    trajectory: Trajectory, paid: float, upper: FloatArray, policy: FloatArray, gamma: float
+    trajectory: Trajectory, paid: float | FloatArray, upper: FloatArray, policy: FloatArray, gamma: float
 ) -> FloatArray:
     """One total, at all the steps it passed: `U_hat_h(s,a) = I_h(s,a) L / (u_h(s) pi(a|s) + gamma)`.
 
@@ -139,7 +141,7 @@ def u_estimate(
 
     Args:
         trajectory: of the episode.
-        paid: L, the total, less a baseline if there is one.
+        paid: L, the total, less a baseline if there is one; (H,) if that differs from step to step.
         upper: (H, S) u, the chances of meeting a state, from above.
         policy: (H, S, A) that was played.
         gamma: nonnegative.
@@ -182,6 +184,35 @@ def dilated_bonus(
     return dilated
 
 
+def novelty(largest: Callable[[int, FloatArray], FloatArray], visited: IntArray) -> FloatArray:
+    """How much that is new an episode can still meet if it passes (s, a) at h and goes after it.
+
+    A cell that has been visited N times is `1/(1 + N)` new, and the most novel way on is taken:
+    `B_h(s,a) = 1/(1 + N_h(s,a)) + max_P sum_s' P(s'|s,a,h) max_a' B_{h+1}(s',a')`.
+
+    Args:
+        largest: of a step and an (S,) value of the next state: the (S, A) largest plausible means.
+        visited: (H, S, A) N.
+
+    Returns:
+        (H, S, A) B.
+
+    Example:
+        Two steps, two states that stay as they are; all is new but (0, 0) at the first step:
+
+        >>> novelty(lambda h, value: np.stack([value, value], axis=1), np.array([[[9, 0], [0, 0]]] * 2))
+        array([[[1.1, 2. ],
+                [2. , 2. ]],
+        <BLANKLINE>
+               [[0.1, 1. ],
+                [1. , 1. ]]])
+    """
+    new = 1.0 / (1.0 + visited)
+    for h in reversed(range(len(new) - 1)):
+        new[h] += largest(h, new[h + 1].max(axis=1))
+    return np.asarray(new)
+
+
 def exponential_weights(theta: FloatArray) -> FloatArray:
     """The policy of the sums of estimates: `pi_h(a|s)` in proportion to `exp(-theta_h(s,a))`.
 
@@ -200,7 +231,7 @@ def exponential_weights(theta: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True)
 class PolicyRates:
-    """What a `UFunctionLearner` is run with. Two presets, never mixed: `theorem` and `practical`.
+    """What a `UFunctionLearner` is run with. Three presets, never mixed: `theorem`, `practical`, `curious`.
 
     Args:
         eta: the learning rate, positive.
@@ -208,6 +239,10 @@ class PolicyRates:
         bonus: the dilated bonus, as a multiple of the theorem's, nonnegative.
         uniform: the share of uniform play, in [0, 1).
         running_mean: whether the mean of all totals so far is subtracted from the next one.
+        state_means: whether what an episode teaches at a state is its total less the mean total of the
+            episodes that passed the state before.
+        curiosity: how much more likely, in the exponent, an action becomes by what is new behind it (see
+            `novelty`); nonnegative.
 
     Raises:
         TypeError: for what is no number.
@@ -219,6 +254,8 @@ class PolicyRates:
     bonus: float
     uniform: float
     running_mean: bool
+    state_means: bool = False
+    curiosity: float = 0.0
 
     def __post_init__(self) -> None:
         check_positive("eta", self.eta)
@@ -227,6 +264,8 @@ class PolicyRates:
         if not 0 <= check_number("uniform", self.uniform) < 1:
             raise ValueError(f"uniform is {self.uniform}; a share of uniform play lies in [0, 1)")
         check_kind("running_mean", self.running_mean, bool, "True or False")
+        check_kind("state_means", self.state_means, bool, "True or False")
+        check_at_least_zero("curiosity", self.curiosity)
 
     @classmethod
     def theorem(cls, n_states: int, n_actions: int, horizon: int, episodes: int) -> PolicyRates:
@@ -245,11 +284,12 @@ class PolicyRates:
             ValueError: for sizes that are not positive integers.
         """
         eta = theory.u_function_eta(n_states, n_actions, horizon, episodes)
-        return cls(eta=eta, gamma=2 * eta * horizon, bonus=1.0, uniform=0.0, running_mean=False)
+        gamma = 2 * eta * horizon
+        return cls(eta=eta, gamma=gamma, bonus=1.0, uniform=0.0, running_mean=False)
 
     @classmethod
     def practical(cls, eta: float = 0.01) -> PolicyRates:
-        """What one would use: `gamma = 2 eta`, no bonus, one episode in a hundred uniform, a running mean.
+        """What one would use: `gamma = 2 eta`, no bonus, one step in a hundred uniform, a running mean.
 
         No theorem goes with it.
 
@@ -264,6 +304,23 @@ class PolicyRates:
         """
         return cls(eta=eta, gamma=2 * eta, bonus=0.0, uniform=0.01, running_mean=True)
 
+    @classmethod
+    def curious(cls, eta: float = 0.003) -> PolicyRates:
+        """For long runs and rewards hard to meet: as `practical`, with means of states and curiosity.
+
+        No theorem goes with it. The page on long runs says what it reaches and how the numbers were chosen.
+
+        Args:
+            eta: the learning rate.
+
+        Returns:
+            The rates.
+
+        Raises:
+            ValueError: for a rate that is not positive.
+        """
+        return replace(cls.practical(eta), state_means=True, curiosity=1.0)
+
 
 # --- learners -----------------------------------------------------------------------------------------------
 
@@ -274,11 +331,16 @@ class UFunctionLearner:
     It sees trajectories and totals. What it knows of the dynamics is `visits`; by default it counts, and
     takes its counts for the truth.
 
+    With `rates.state_means`, the mean total of the episodes that passed a state before is subtracted there.
+    It is the same for all actions, so that their differences keep their means, and vary less. With
+    `rates.curiosity`, actions behind which there is something new are preferred as long as it is new; what
+    that is (see `novelty`) is looked at again whenever a count has become a power of two.
+
     Args:
         n_states: S.
         n_actions: A.
         horizon: H.
-        rates: `PolicyRates.practical()` (the default) or `PolicyRates.theorem(S, A, H, K)`.
+        rates: `PolicyRates.practical()` (the default), `.curious()` or `.theorem(S, A, H, K)`.
         visits: `EmpiricalDynamics` (the default), `KnownDynamics(mdp)` or `PlausibleDynamics(...)`.
         initial_state: s_1.
 
@@ -289,8 +351,8 @@ class UFunctionLearner:
         LearnerInUse: from every method, when another thread plays the learner.
 
     Source:
-        Lancewicki and Mansour (2025): the update, gamma and the bonus. The baseline, the share of uniform
-        play and the empirical chances are ours.
+        Lancewicki and Mansour (2025): the update, gamma and the bonus. The means, the share of uniform
+        play, the curiosity and the empirical chances are ours.
 
     Example:
         A thousand nights, from totals alone:
@@ -331,12 +393,14 @@ class UFunctionLearner:
         self.rates = rates
         self.visits: Visits = beginning if visits is None else visits
         self.theta: FloatArray = np.zeros(self.shape[:3])
+        self.visited: IntArray = np.zeros(self.shape[:3], dtype=np.int64)
+        self.totals: FloatArray = np.zeros(self.shape[:2])  # sums, over the episodes that passed a state
+        self.novelty: FloatArray = np.zeros(self.shape[:3])
         self.episode = 0  # how many have been played
-        self.sum_of_totals = 0.0
 
     @alone
     def policy(self, rng: np.random.Generator) -> FloatArray:
-        """`pi_h(a|s) = (1 - share) exp(-theta_h(s,a)) / sum + share/A`.
+        """`pi_h(a|s) = (1 - share) exp(-theta_h(s,a) + curiosity B_h(s,a)) / sum + share/A`, B the novelty.
 
         Args:
             rng: nothing is drawn from it.
@@ -352,7 +416,8 @@ class UFunctionLearner:
 
     def _policy(self) -> FloatArray:
         share = self.rates.uniform
-        return (1 - share) * exponential_weights(self.theta) + share / self.shape[2]
+        weights = exponential_weights(self.theta - self.rates.curiosity * self.novelty)
+        return (1 - share) * weights + share / self.shape[2]
 
     @alone
     def observe(self, feedback: AggregateFeedback) -> None:
@@ -370,15 +435,20 @@ class UFunctionLearner:
         trajectory, total = feedback.trajectory, feedback.total
         policy = self._policy()
         lower, upper = self.visits.bracket(policy)
-        paid = total - self.next_baseline()
+        steps, states, actions, _ = trajectory.cells
+        paid = total - self.baseline(steps, states)
         self.theta += self.rates.eta * u_estimate(trajectory, paid, upper, policy, self.rates.gamma)
         if self.rates.bonus > 0:
             self.theta -= self.rates.eta * dilated_bonus(
                 self.visits.largest, policy, self._bonus(policy, lower, upper)
             )
         self.visits.observe(trajectory)
+        self.totals[steps, states] += total
+        self.visited[steps, states, actions] += 1
         self.episode += 1
-        self.sum_of_totals += total
+        counts = self.visited[steps, states, actions]
+        if self.rates.curiosity > 0 and (counts & (counts - 1) == 0).any():
+            self.novelty = novelty(self.visits.largest, self.visited)
 
     def _bonus(self, policy: FloatArray, lower: FloatArray, upper: FloatArray) -> FloatArray:
         """`b_h(s) = sum_a pi (3 gamma H + H (u - l) pi) / (u pi + gamma)`, (H, S)."""
@@ -388,11 +458,26 @@ class UFunctionLearner:
         cost = horizon * (3 * gamma + unsure) / (chance + gamma)
         return np.asarray(self.rates.bonus * (policy * cost).sum(axis=2))
 
-    def next_baseline(self) -> float:
-        """What will be subtracted from the next total."""
-        if not self.rates.running_mean:
-            return 0.0
-        return self.sum_of_totals / self.episode if self.episode else self.shape[0] / 2
+    def baseline(self, steps: IntArray, states: IntArray) -> FloatArray:
+        """What will be subtracted at states from the total of an episode that passes them.
+
+        Args:
+            steps: (n,) h, from 0.
+            states: (n,) s.
+
+        Returns:
+            (n,) the mean of all totals, before the first one H/2; with `rates.state_means`, of the
+            totals that passed the state where there are any; zeros without either.
+        """
+        if not (self.rates.running_mean or self.rates.state_means):
+            return np.zeros(len(steps))
+        start = self.totals[0, self.initial_state]
+        mean = start / self.episode if self.episode else self.shape[0] / 2
+        if not self.rates.state_means:
+            return np.full(len(steps), mean)
+        passed = self.visited[steps, states].sum(axis=-1)
+        means = np.full(len(steps), mean)
+        return np.asarray(np.divide(self.totals[steps, states], passed, out=means, where=passed > 0))
 
     def check_run(self, mdp: FiniteHorizonMDP, episodes: int) -> None:
         """Refuse another world.
@@ -426,8 +511,9 @@ class UFunctionLearner:
         return {
             "arguments": np.array(self.arguments),
             "theta": self.theta.copy(),
-            "scalars": np.array([self.sum_of_totals]),
-            "counters": np.array([self.episode]),
+            "novelty": self.novelty.copy(),
+            "totals": self.totals.copy(),
+            "visited": self.visited.copy(),
             **self.visits.snapshot(),
         }
 
@@ -442,24 +528,35 @@ class UFunctionLearner:
             ValueError: before anything changes, if it is of a learner made with other arguments, if something
                 is missing, or if it cannot be the state of any run.
         """
-        missing = {"arguments", "theta", "scalars", "counters"} - snapshot.keys()
+        missing = {"arguments", "theta", "novelty", "totals", "visited"} - snapshot.keys()
         if missing:
             raise ValueError(f"the state lacks {', '.join(sorted(missing))}")
         theirs = tuple(str(text) for text in np.ravel(snapshot["arguments"]))
         if theirs != self.arguments:
             raise ValueError(f"the state is of a learner with {theirs}; this one has {self.arguments}")
-        theta = np.array(real_array("theta", snapshot["theta"]))
-        check_shape("theta", theta, self.shape[:3], "(H, S, A)")
-        check_finite("theta", theta)
-        counters = integer_array("counters", snapshot["counters"])
-        check_shape("counters", counters, (1,), "the episodes played")
-        scalars = real_array("scalars", snapshot["scalars"])
-        check_shape("scalars", scalars, (1,), "the sum of totals")
-        episode, total = int(counters[0]), float(scalars[0])
-        if episode < 0 or not -1e-9 <= total <= self.shape[0] * episode * (1 + 1e-9):
-            raise ValueError(f"sum_of_totals is {total} after {episode} episodes; that cannot be")
+        theta = self._finite("theta", snapshot, self.shape[:3], "(H, S, A)")
+        news = self._finite("novelty", snapshot, self.shape[:3], "(H, S, A)")
+        totals = self._finite("totals", snapshot, self.shape[:2], "(H, S)")
+        visited = np.array(integer_array("visited", snapshot["visited"]), dtype=np.int64)
+        check_shape("visited", visited, self.shape[:3], "(H, S, A)")
+        passed = visited.sum(axis=2)
+        episodes = int(passed[0, self.initial_state])
+        if (visited < 0).any() or (passed.sum(axis=1) != episodes).any():
+            raise ValueError(f"visited is not of {episodes} episodes at every step; that cannot be")
+        if not (totals >= -1e-9).all() or not (totals <= self.shape[0] * passed * (1 + 1e-9)).all():
+            raise ValueError("totals holds a mean outside [0, H]; that cannot be")
         self.visits.restore(snapshot)
-        self.theta, self.episode, self.sum_of_totals = theta, episode, total
+        self.theta, self.novelty, self.totals, self.visited = theta, news, totals, visited
+        self.episode = episodes
+
+    @staticmethod
+    def _finite(
+        name: str, snapshot: dict[str, NDArray[Any]], shape: tuple[int, ...], axes: str
+    ) -> FloatArray:
+        array = np.array(real_array(name, snapshot[name]))
+        check_shape(name, array, shape, axes)
+        check_finite(name, array)
+        return array
 
 
 class PolicyOptimization:

@@ -36,6 +36,7 @@ def test_a_set_that_does_not_span():
     assert learner.rank == 3
     bound = theory.optimistic_bound(3, 4, 2.0, beta, rounds, history.budget_spent()[-1])
     print(f"four policies: regret {history.regret()[-1]:.0f}, bound {bound:.0f}, rounds {rounds}")
+    assert bound < rounds * np.ptp(policies @ loss)  # the worst policy would exceed it
     assert history.regret()[-1] <= bound
 
 

@@ -169,7 +169,9 @@ def test_a_simple_formula_is_text(formula, text):
     assert sorted(written) == sorted(text)
 
 
-@pytest.mark.parametrize("formula", [r"$\frac{1}{2}$", r"$\hat{z}$", r"$\sqrt{T}$", r"$\mathcal{B}_i$"])
+@pytest.mark.parametrize(
+    "formula", [r"$\frac{1}{2}$", r"$\hat{z}$", r"$\sqrt{T}$", r"$\mathcal{B}_i$", r"slope $R'(p)$"]
+)
 def test_a_built_formula_is_its_outlines(formula):
     fig, ax = figures.axes(height=1)
     ax.set(xticks=[], yticks=[])

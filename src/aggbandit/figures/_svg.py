@@ -233,8 +233,8 @@ def _formula(words: str, font: Any, dpi: float) -> str | None:
     """A formula as flowing text with raised and lowered parts; None where it has bars or accents."""
     ruler = _Words(dpi)
     _, _, _, glyphs, bars = ruler._text2path.mathtext_parser.parse(words, dpi, font)
-    if bars or any(0xE000 <= glyph[2] < 0xF900 or glyph[2] > 0xFFFF for glyph in glyphs):
-        return None  # letters that no font of a page has
+    if bars or any(_no_letter(face, code) for face, _, code, *_ in glyphs):
+        return None
     parts, end, level = [], 0.0, 0.0
     before = normal = font.get_size_in_points()
     for (italic, size, height), run in itertools.groupby(glyphs, key=_looks):
@@ -258,6 +258,11 @@ def _formula(words: str, font: Any, dpi: float) -> str | None:
         escaped = html.escape(text, quote=False)
         parts.append(f"<tspan{looks}>{escaped}</tspan>" if looks else escaped)
     return "".join(parts)
+
+
+def _no_letter(face: Any, code: int) -> bool:
+    """Whether a glyph is no letter of a page's fonts: a private one, or one of TeX's, with codes of their own."""
+    return 0xE000 <= code < 0xF900 or code > 0xFFFF or face.family_name.startswith("cm")
 
 
 def _looks(glyph: Any) -> tuple[bool, float, float]:

@@ -139,9 +139,9 @@ def wedge(P_hat: float, radius: float, pair: tuple[FloatArray, FloatArray]) -> F
     middle = (x + y) / 2
     ax.plot(*np.stack([x, y]).T, color=LEARNER, lw=1.2)
     named = (
-        (x, "$x$", "o", (-14, -4)),
-        (y, "$y$", "o", (7, -4)),
-        (middle, r"$\frac{1}{2}(x+y)$", "s", (0, 9)),
+        (x, "$x$", "o", (-5, -17)),
+        (y, "$y$", "o", (2, 9)),
+        (middle, r"$\frac{1}{2}(x+y)$", "s", (12, -12)),
     )
     for point, name, marker, offset in named:
         ax.plot(*point, marker, color=LEARNER)

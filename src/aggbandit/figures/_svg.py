@@ -261,7 +261,7 @@ def _formula(words: str, font: Any, dpi: float) -> str | None:
 
 
 def _no_letter(face: Any, code: int) -> bool:
-    """Whether a glyph is no letter of a page's fonts: a private one, or one of TeX's, with codes of their own."""
+    """Whether a glyph is no letter of a page's fonts: a private one, or one of TeX's own codes."""
     return 0xE000 <= code < 0xF900 or code > 0xFFFF or face.family_name.startswith("cm")
 
 

@@ -175,6 +175,8 @@ def seeds(
     """
     fig: Figure
     fig, panels = axes(1, len(runs), height=3.3)
+    first, last = min(at[0] for at, _ in runs.values()) * 0.9, max(at[-1] for at, _ in runs.values()) * 1.15
+    named = [ten for ten in (10, 100, 1000, 10_000, 100_000) if first <= ten <= last]
     for ax, (name, (at, paid)) in zip(panels, runs.items(), strict=True):
         best, uniform = references[name]
         ax.axhline(uniform, color=BASELINE, lw=1.4, ls=DASHES[3])
@@ -183,10 +185,12 @@ def seeds(
         ax.plot(at, paid.mean(axis=0), color=LEARNER, lw=2.4)
         room = 0.07 * (uniform - best)
         top = max(uniform, float(paid.max()))
-        ax.text(at[-1], uniform + 0.3 * room, "uniform", ha="right", va="bottom", color=BASELINE, fontsize=10)
-        ax.text(at[0], best - 0.3 * room, "best", ha="left", va="top", color=BEST, fontsize=10)
+        ax.text(last, uniform + 0.3 * room, "uniform", ha="right", va="bottom", color=BASELINE, fontsize=10)
+        ax.text(first, best - 0.3 * room, " best", ha="left", va="top", color=BEST, fontsize=10)
         ax.set(title=name, xscale="log", ylim=(best - 2 * room, top + 2.5 * room), xlabel="episodes")
-        ax.set_xlim(at[0] * 0.9, at[-1] * 1.15)
+        ax.set_xlim(first, last)
+        ax.set_xticks(named, [f"{ten:,}" for ten in named])
+        ax.minorticks_off()
     panels[0].set(ylabel="an episode costs")
     return fig
 

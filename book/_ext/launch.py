@@ -28,8 +28,8 @@ PANEL = """
 HERE = """
 <p class="ab-served">The chapter opens as a notebook in a new tab, with a Python that runs in your browser:
 change a cell, run it, move what it draws. Nothing is installed, and nothing you write leaves this computer.
-Up to {megabytes} MB are fetched once and kept by your browser; the first time Python needs about 20 seconds
-to start, on a slow line longer.</p>
+Up to {megabytes} MB are fetched once and kept by your browser; Python needs half a minute to start, the
+first time, or on a slow machine, up to two.</p>
 <p class="ab-served">
 <a class="ab-launch-go" href="{address}" target="_blank" rel="opener">Open the notebook (new tab)</a></p>
 <p class="ab-served">Your changes are kept in this browser. The notebook page offers them as a file, and the

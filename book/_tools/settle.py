@@ -6,7 +6,8 @@ and saved holds the same bytes as one that was executed: what differs is what th
 JupyterLab saves the state of the widgets that the kernel holds, also of those whose cell was run again and
 which nobody can see any more; it leaves out what is a widget's default; a slider stays where it was moved;
 and frames that the kernel had no time for are missing. A moving figure that is otherwise the one which the
-file held before is kept as it was there: it opens where it shall open, with all its frames.
+file held before is kept as it was there: it opens where it shall open, with all its frames. So is one that
+JupyterLab knows nothing of, as before it has found a kernel: it saves by itself every two minutes.
 """
 
 from __future__ import annotations
@@ -33,6 +34,7 @@ MOVED = {
 }
 # How the package's remarks (it compiles, it will take long) begin in the kernels that `make lab` starts.
 REMARK = "aggbandit: "
+VERSION = {"version_major": 2, "version_minor": 0}  # of the form in which widgets are saved
 
 
 def settle(notebook: dict[str, Any], before: Mapping[str, Any] | None = None) -> None:
@@ -51,10 +53,11 @@ def settle(notebook: dict[str, Any], before: Mapping[str, Any] | None = None) ->
             del cell["metadata"][name]
         if cell["cell_type"] == "code":
             cell["outputs"] = [output for output in cell["outputs"] if not is_remark(output)]
-    if STATE in widgets:
-        saved = saved_models(before) if before else {}
-        widgets[STATE]["state"] = settled(notebook, widgets[STATE]["state"], saved)
-        metadata["widgets"] = {STATE: widgets[STATE]}
+    saved = saved_models(before) if before else {}
+    models = widgets.get(STATE, {}).get("state", {})
+    whole = settled(notebook, models, saved)
+    if STATE in widgets or whole:
+        metadata["widgets"] = {STATE: {**VERSION, **widgets.get(STATE, {}), "state": whole}}
 
 
 def is_remark(output: Mapping[str, Any]) -> bool:
@@ -71,6 +74,7 @@ def saved_models(notebook: Mapping[str, Any]) -> Models:
 
 def settled(notebook: dict[str, Any], models: Models, before: Models) -> dict[str, Any]:
     """The models that the outputs show, numbered from one, whole, and where they stood."""
+    models = {**before, **models}
     outputs = [output for cell in notebook["cells"] for output in cell.get("outputs", [])]
     views = [output["data"][VIEW] for output in outputs if VIEW in output.get("data", {})]
     seen = {part for view in views for part in reachable(view["model_id"], models)} & set(models)

@@ -72,6 +72,15 @@ def hardly_drawn(notebook: dict[str, Any]) -> None:
         frame["value"] = _dimmed(frame["value"])
 
 
+def without_widgets(notebook: dict[str, Any]) -> None:
+    """As Lab saves by itself before it has found a kernel."""
+    models(notebook).clear()
+
+
+def without_state(notebook: dict[str, Any]) -> None:
+    del notebook["metadata"]["widgets"]
+
+
 def with_remarks(notebook: dict[str, Any]) -> None:
     cell = next(cell for cell in notebook["cells"] if cell["cell_type"] == "code")
     text = ["aggbandit: compiling the engine, once; about 12 s\n"]
@@ -93,6 +102,8 @@ def test_a_committed_chapter_is_settled(chapter: Path) -> None:
         with_jupyters_marks,
         moved,
         hardly_drawn,
+        without_widgets,
+        without_state,
         with_remarks,
     ],
 )

@@ -85,6 +85,19 @@ def test_a_blank_and_an_error(task):
     assert "ZeroDivisionError: division by zero" in repr(report)
 
 
+def test_a_name_that_a_cell_above_would_define():
+    def in_a_hurry(*given):
+        return numpy_as_the_chapter_calls_it.zeros(3)  # noqa: F821  (the cells above were not run)
+
+    def of_its_own(*given):
+        if not given:
+            late = 0.0
+        return late
+
+    assert "run the cells above first" in repr(checks.occupancy(in_a_hurry))
+    assert "run the cells above" not in repr(checks.occupancy(of_its_own))
+
+
 @pytest.mark.parametrize("task", TASKS)
 def test_an_answer_that_spoils_its_arguments_harms_nobody(task):
     def spoiling(*given):

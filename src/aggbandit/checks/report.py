@@ -198,6 +198,8 @@ def _error_of(function: Callable[..., object], error: Exception) -> Fault:
     ]
     line = f"line {inside[-1].lineno} of its cell" if inside else ""
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    if type(error) is NameError:  # not of a variable of its own that has no value yet
+        what += "; if a cell above defines it, run the cells above first"
     return Fault("your function raised an error", line, what)
 
 

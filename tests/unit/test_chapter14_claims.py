@@ -143,7 +143,8 @@ def test_shares_of_the_list_are_those_that_the_page_prints():
     cells = json.loads(CHAPTER.read_text(encoding="utf-8"))["cells"]
     (prose,) = ["".join(cell["source"]) for cell in cells if cell["id"] == "14-price-results"]
     *table, same = printed(cells, "the coin, a night").splitlines()[1:]
-    assert "at its rate O-REPS has 0.03 on coin nights" in prose and ": 0.03," in same
+    assert "at its rate O-REPS has 0.03 on coin nights" in prose
+    assert ": 0.03," in same
     shares = {line[17:43].strip(): line[43:56].split() for line in table}
     assert len(shares) == 14
     for name in ("UC-O-REPS, no map", "UOB-REPS, no map", "O-REPS, steps", "optimistic values, no map"):

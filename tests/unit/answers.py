@@ -923,14 +923,14 @@ WRONG = {
         (lambda points, *rest: np.full(len(points), -1e6), "the mean is l.y"),
     ],
     "increasing_rate": [
-        (lambda eta, n, y, z, eps: eta + 2 * n * abs(z @ eps), "1/eta falls by"),
+        (lambda eta, n, y, z, eps: eta + 2 * n * abs(z @ eps), "the inverse of the rate"),
         (lambda eta, n, y, z, eps: 1 / (1 / eta - 2 * n * (y @ eps)), "yours takes y"),
         (lambda eta, n, y, z, eps: 1 / (1 / eta + 2 * n * abs(z @ eps)), "the rate never falls"),
         (lambda eta, n, y, z, eps: 1 / (1 / eta - 2 * n * (z @ eps)), "the rate never falls"),
-        (lambda eta, n, y, z, eps: 1 / (1 / eta - n * abs(z @ eps)), "1/eta falls by"),
-        (lambda eta, n, y, z, eps: 1 / (1 / eta - 2 * n * np.abs(z) @ eps), "1/eta falls by"),
+        (lambda eta, n, y, z, eps: 1 / (1 / eta - n * abs(z @ eps)), "too little"),
+        (lambda eta, n, y, z, eps: 1 / (1 / eta - 2 * n * np.abs(z) @ eps), "too much"),
         (lambda eta, n, y, z, eps: 2 * eta, "with epsilon = 0"),
-        (lambda eta, n, y, z, eps: eta, "1/eta falls by"),
+        (lambda eta, n, y, z, eps: eta, "yours lowers it by 0, "),
     ],
     "confidence_radius": [
         (radius_with_max, "two rows can be 2 apart"),

@@ -1,5 +1,7 @@
 """Checks: right answers pass, wrong ones fail with the law that they break, and a blank is a blank."""
 
+import re
+
 import numpy as np
 import pytest
 from answers import RIGHT, WRONG
@@ -136,6 +138,12 @@ def test_an_instance_depends_on_the_seed_alone():
     assert all(np.array_equal(*pair) for pair in zip(first, again, strict=True))
     assert not np.array_equal(first[0], other[0])
     assert not np.array_equal(first[0], first[1])
+
+
+def test_the_rate_s_report_does_not_write_its_formula():
+    report = checks.increasing_rate(lambda eta, n, y, z, eps: 1 / (1 / eta - n * abs(z @ eps)))
+    assert "2 n" not in repr(report)
+    assert re.search(r"Yours lowers it by (\S+), \1 too little\.", repr(report))
 
 
 # --- the package's own functions ----------------------------------------------------------------------------

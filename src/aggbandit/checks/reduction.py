@@ -35,9 +35,11 @@ def increasing_rate(answer: Candidate, rng: np.random.Generator) -> Iterator[Fau
     if np.isclose(fall, 2 * n * (y @ epsilon), rtol=1e-7):
         yield Fault("the increase pays for what was played, z_hat", "", "yours takes y, what was chosen")
         return
-    yield from close(
-        "1/eta falls by 2 n |z_hat.epsilon|", fall, float(2 * n * abs(z_hat @ epsilon)), "", 1e-7
-    )
+    wanted = float(2 * n * abs(z_hat @ epsilon))
+    if abs(fall - wanted) > 1e-7 * (1 + wanted):
+        way = "much" if fall > wanted else "little"
+        amount = f"yours lowers it by {fall:.3g}, {abs(fall - wanted):.3g} too {way}"
+        yield Fault("1/eta, the inverse of the rate, falls by as much as Algorithm 2 says", "", amount)
 
 
 # --- confidence and epochs ----------------------------------------------------------------------------------

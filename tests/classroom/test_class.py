@@ -226,7 +226,7 @@ CLASS = [
     Work("zoe", NONE, 0, (boast,)),
     # What is no proper file, or is late, or comes another way.
     Work("abe", ("unreadable",) * 4, 0, data=b'{"cells": ['),
-    Work("bea", ("wrong name",) * 4, 0, place="{student}/homework1_final.ipynb"),
+    Work("bea", ("unclear",) * 4, 0, place="{student}/homework1_final.ipynb"),
     Work("cem", ("unreadable",) * 4, 0, data=b"\x89PNG\r\n\x1a\n"),
     Work("dot", ALL, 22, stamp="2027-02-02 12:00:00 UTC", days=2),
     Work("eve", but(BEST, "wrong"), 16, (slip(BEST, "argmin", "argmax"),), stamp="2027-01-02 12:00:00 UTC"),
@@ -435,7 +435,7 @@ def test_run_again_it_marks_nothing_and_says_the_same(
         "nobody's: nobody: nobody has the id 'nobody'",
         "nobody's: README.txt: no student's",
         f"unreadable: abe {ONE}, cem {ONE}",
-        f"wrong name: bea {ONE}",
+        "no set's: bea/homework1_final.ipynb",
         f"missing: fox {ONE}, joy {ONE}, abe {TWO}",
         f"{ONE}: 2 wait for a person",
     ):

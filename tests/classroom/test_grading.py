@@ -221,8 +221,9 @@ def test_at_the_end_stands_who_needs_attention(
     assert said[0].startswith("ada  set-1  occupancy 6 (ok)")
     assert {"unreadable: dan set-1", "wrong name: fay set-1", "missing: gus set-1"} <= set(said[-6:])
     due = replace(copy, due={"set-1": "2027-01-31T23:59:00+01:00"})
-    lines = list(grading.attention(due, graded[1], ["zoe: nobody"]))
+    lines = list(grading.attention(due, graded[1], ["zoe: nobody"], ["ada/x.ipynb"]))
     assert lines[0] == "nobody's: zoe: nobody"
+    assert lines[1].startswith("no set's: ada/x.ipynb: rename it")
     assert any("handed in is not known" in line for line in lines)
 
 
@@ -341,6 +342,30 @@ def test_a_second_download_is_found_under_its_name(tmp_path: Path) -> None:
     (tmp_path / "ada" / "set-1.ipynb").write_text("{}")
     (found,) = roster.submissions(tmp_path, [roster.Student("ada")], ["set-1"])
     assert found.path == tmp_path / "ada" / "set-1.ipynb"
+
+
+@pytest.mark.parametrize("name", ["ada/set-1 (1).ipynb", "x_11_22_set-1 (1).ipynb"])
+def test_a_second_download_starts_no_other_set(tmp_path: Path, name: str) -> None:
+    students = [roster.Student("ada", canvas_id="11"), roster.Student("bob")]
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    (tmp_path / name).write_text("{}")
+    sets = ["set-1", "set-2", "set-3"]
+    found = [(one.student, one.set, one.problem) for one in roster.submissions(tmp_path, students, sets)]
+    assert found == [("ada", "set-1", ""), ("bob", "set-1", "missing")]
+    assert roster.strays(tmp_path, students, sets) == []
+
+
+def test_a_file_of_no_sets_name_starts_none_and_is_told_once(tmp_path: Path) -> None:
+    students, sets = [roster.Student("ada"), roster.Student("bob")], ["set-1", "set-2", "set-3"]
+    (tmp_path / "ada").mkdir()
+    (tmp_path / "ada" / "homework.ipynb").write_text("{}")
+    assert list(roster.submissions(tmp_path, students, sets)) == []
+    assert roster.strays(tmp_path, students, sets) == ["ada/homework.ipynb"]
+    (tmp_path / "bob" / "set-2").mkdir(parents=True)
+    (tmp_path / "bob" / "set-2" / "final.ipynb").write_text("{}")
+    found = [(one.student, one.set, one.problem) for one in roster.submissions(tmp_path, students, sets)]
+    assert found == [("ada", "set-2", "unclear"), ("bob", "set-2", "wrong name")]
+    assert roster.strays(tmp_path, students, sets) == ["ada/homework.ipynb"]
 
 
 def test_without_a_jail_nothing_is_run(

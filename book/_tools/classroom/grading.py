@@ -58,6 +58,7 @@ def problem_set(course: Course, name: str) -> ProblemSet:
 
 
 Task = tuple[Submission, ProblemSet]
+PROBLEMS: dict[str, Status] = {"wrong name": "wrong name", "unclear": "unclear", "missing": "missing"}
 
 
 def code() -> bytes:
@@ -107,7 +108,7 @@ class Run:
     ) -> Record:
         """Mark a submission."""
         if handed_in.path is None:
-            status: Status = "wrong name" if handed_in.problem == "wrong name" else "missing"
+            status = PROBLEMS[handed_in.problem]
             return Record(*who, status, handed_in.note, when, nothing(asked, status))
         try:
             notebook = notebooks.read(handed_in.path)
@@ -225,21 +226,27 @@ def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Resul
     ordered = [results[handed_in.student, asked.name] for handed_in, asked in tasks]
     if ordered:
         publish(course, ordered)
-    for text in attention(course, ordered, roster.unclaimed(submissions, list(students.values()))):
+    everybody = list(students.values())
+    unclaimed = roster.unclaimed(submissions, everybody)
+    strays = roster.strays(submissions, everybody, course.sets)
+    for text in attention(course, ordered, unclaimed, strays):
         say(text)
     return ordered
 
 
-def attention(course: Course, results: list[Result], unclaimed: list[str]) -> Iterator[str]:
+def attention(
+    course: Course, results: list[Result], unclaimed: list[str], strays: list[str]
+) -> Iterator[str]:
     """What somebody should look at, a line each."""
     yield from (f"nobody's: {text}" for text in unclaimed)
+    yield from (f"no set's: {text}: rename it as its set, if it is meant for one" for text in strays)
     for status in ("unreadable", "wrong name", "missing"):
         who = [f"{one.student.id} {one.record.set}" for one in results if one.record.status == status]
         if who:
             yield f"{status}: {', '.join(who)}"
     for name, due in course.due.items():
         timeless = [one for one in results if one.record.set == name and one.record.when is None]
-        count = sum(one.record.status not in ("missing", "wrong name") for one in timeless)
+        count = sum(one.record.status not in PROBLEMS for one in timeless)
         if due and count:
             yield f"{name}: when {count} were handed in is not known; nothing is taken off for lateness"
     for name in sorted({one.record.set for one in results}):

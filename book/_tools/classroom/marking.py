@@ -31,6 +31,7 @@ Status = Literal[
     "by hand",
     "unreadable",
     "wrong name",
+    "unclear",
     "missing",
 ]
 STATUS_OF: dict[str, Status] = {

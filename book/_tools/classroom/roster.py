@@ -56,7 +56,7 @@ class Submission:
         set: the name of the problem set.
         path: the notebook; None where it is missing or misnamed.
         when: when it was handed in, where that is known.
-        problem: `missing` or `wrong name`, or empty.
+        problem: `missing`, `wrong name` or, of a file that may be meant for any set, `unclear`; or empty.
         note: what to tell the student about the problem.
     """
 
@@ -117,7 +117,8 @@ def student(number: int, line: dict[str, str]) -> Student:
 
 
 def submissions(folder: Path, students: list[Student], sets: list[str]) -> Iterator[Submission]:
-    """One for each student and each set of which anybody has handed in something.
+    """One for each student and each set of which anybody has handed in something: a file of its name, or a
+    file in a folder of its name.
 
     Args:
         folder: what was handed in: `STUDENT/SET/SET.ipynb` or `STUDENT/SET.ipynb`, or what Canvas or Moodle
@@ -127,7 +128,7 @@ def submissions(folder: Path, students: list[Student], sets: list[str]) -> Itera
     files = {one.id: list(files_of(folder, whose, one)) for one in students}
     for name in sets:
         found = [submission(one, name, files[one.id], sets) for one in students]
-        if any(one.problem != "missing" for one in found):
+        if any(one.problem in ("", "wrong name") for one in found):
             yield from found
 
 
@@ -141,18 +142,30 @@ def submission(one: Student, name: str, files: list[tuple[str, Path]], sets: lis
     if copies:
         latest = max(copies, key=lambda path: path.name)
         return Submission(one.id, name, latest, handed_in(latest))
-    strays = [shown for shown, path in files if is_stray(shown, path, name, sets)]
-    if strays:
-        note = f"{writable(strays[0])} was handed in; the file must be named {name}.ipynb"
-        return Submission(one.id, name, None, None, "wrong name", note)
+    strays = [(shown, path) for shown, path in files if is_stray(shown, sets)]
+    here = [shown for shown, path in strays if path.parent.name == name]
+    loose = [shown for shown, path in strays if path.parent.name not in sets]
+    if here or loose:
+        note = f"{writable((here or loose)[0])} was handed in; the file must be named {name}.ipynb"
+        return Submission(one.id, name, None, None, "wrong name" if here else "unclear", note)
     return Submission(one.id, name, None, None, "missing", "nothing was handed in")
 
 
-def is_stray(shown: str, path: Path, name: str, sets: list[str]) -> bool:
-    """Whether a file may have been meant for a set: it has the name of none, and lies in the folder of no
-    other."""
-    other_sets = set(sets) - {name}
-    return shown.removesuffix(".ipynb") not in sets and path.parent.name not in other_sets
+def is_stray(shown: str, sets: list[str]) -> bool:
+    """Whether a file has the name of no set."""
+    return COPY.sub("", shown).removesuffix(".ipynb") not in sets
+
+
+def strays(folder: Path, students: list[Student], sets: list[str]) -> list[str]:
+    """Each file of a student that belongs to no set: it has the name of none, and lies in the folder of
+    none."""
+    whose = claimed(folder, students)
+    return [
+        str(path.relative_to(folder))
+        for one in students
+        for shown, path in files_of(folder, whose, one)
+        if is_stray(shown, sets) and path.parent.name not in sets
+    ]
 
 
 def claimed(folder: Path, students: list[Student]) -> dict[Path, str]:

@@ -21,6 +21,7 @@ CONFIG = TOOLS / "lab" / "jupyter_lab_config.py"
 
 
 def main() -> int:
+    print("Opening the chapters in JupyterLab ...", flush=True)
     jupyter = str(Path(sys.executable).with_name("jupyter"))
     chapters = [str(chapter) for chapter in chapters_of_the_book()]
     trust = subprocess.run([jupyter, "trust", *chapters], capture_output=True, text=True, check=False)

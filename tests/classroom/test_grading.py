@@ -8,6 +8,7 @@ import sqlite3
 import sys
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import nbformat
@@ -19,6 +20,7 @@ from classroom.jail import Limits, Process
 
 from classroom import course, exports, gradebook, grading, notebooks, roster
 
+LONG_AFTER = datetime(2030, 1, 1, tzinfo=UTC)
 LIMITS = Limits(seconds=4, patience=30, memory=2**30)
 ROSTER = """\
 id,name,email,canvas_id,extra_days
@@ -102,7 +104,10 @@ def test_what_a_person_enters_counts_and_stays(
         book.db.commit()
     results = {one.student.id: one for one in grading.grade(Run(copy, no_process, LIMITS), handed_in, print)}
     assert (results["ada"].total, results["ada"].waiting) == (9.5, 0)
-    assert "Almost &lt;all&gt;." in (copy.folder / "feedback/ada/set-1.html").read_text()
+    page = (copy.folder / "feedback/ada/set-1.html").read_text()
+    assert "Almost &lt;all&gt;." in page
+    assert "<td>marked</td>" in page
+    assert "<td>by hand</td>" not in page
 
     shutil.copytree(handed_in, tmp_path / "handed-in")
     notebooks.write(sample.handed_in(sample.WRONG, why="Each."), tmp_path / "handed-in/ada/set-1/set-1.ipynb")
@@ -116,6 +121,47 @@ def test_what_a_person_enters_counts_and_stays(
     assert "replaced since" in row["note"]
     with gradebook.open_book(copy.folder, copy.name) as book:
         assert book.find_grade("why", "set-1", "set-1", "ada").needs_manual_grade
+
+
+@pytest.mark.parametrize("hours", [-1, 1, 50])
+def test_what_is_missing_is_nothing_once_it_is_due(
+    graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path, hours: int
+) -> None:
+    copy = replace(copied(graded, tmp_path), due={"set-1": "2027-01-10T00:00:00+00:00"})
+    now = datetime(2027, 1, 10, tzinfo=UTC) + timedelta(hours=hours)
+    text = (copy.folder / "roster.csv").read_text()
+    (copy.folder / "roster.csv").write_text(text + "hal,Hal,,18,2\n")
+    grading.grade(Run(copy, no_process, LIMITS, now=now), handed_in, print)
+    rows = csv.reader((copy.folder / "marks" / "canvas.csv").read_text().splitlines())
+    cells = {row[3]: row[-1] for row in rows}
+    assert cells["gus"] == ("0.00" if hours > 0 else "")
+    assert cells["hal"] == ("0.00" if hours > 48 else "")
+    finals = {row["id"]: row["final"] for row in lines_of(copy.folder / "marks/marks.csv")}
+    assert finals["hal"] == ("yes" if hours > 48 else "no")
+
+
+@pytest.mark.parametrize("file", ["", '{"cells": ['])
+def test_marks_stay_where_a_file_is_gone_or_cannot_be_read(
+    graded: tuple[course.Course, list[Result]], tmp_path: Path, file: str
+) -> None:
+    copy = copied(graded, tmp_path)
+    with gradebook.open_book(copy.folder, copy.name) as book:
+        grade = book.find_grade("why", "set-1", "set-1", "ada")
+        grade.manual_score, grade.needs_manual_grade = 3.5, False
+        book.db.commit()
+    folder = tmp_path / "next-week"
+    (folder / "ada").mkdir(parents=True)
+    if file:
+        (folder / "ada" / "set-1.ipynb").write_text(file)
+    for _ in range(2):
+        said: list[str] = []
+        results = grading.grade(Run(copy, no_process, LIMITS), folder, said.append)
+        ada = next(one for one in results if one.student.id == "ada")
+        assert (ada.total, ada.final) == (9.5, True)
+        reason = "unreadable" if file else "missing"
+        assert any(line.startswith(f"{reason} now, earlier marks kept: ada set-1") for line in said)
+        assert ("cannot be read" in (copy.folder / "feedback/ada/set-1.html").read_text()) == bool(file)
+    assert statuses(results)["cyd"] == "wrong"
 
 
 def test_a_student_is_forgotten(
@@ -150,6 +196,8 @@ def test_the_tables(graded: tuple[course.Course, list[Result]]) -> None:
     assert rows[1][-1] == "10"
     assert rows[2] == ["Ada", "11", "", "ada", "", ""]  # her text waits for a person
     assert rows[3] == ["'=Bob", "12", "", "bob", "", "0.00"]
+    left_open = {row[3] for row in rows[2:] if row[-1] == ""}
+    assert {"dan", "fay", "gus"} <= left_open  # unreadable, misnamed, and not due
     everything = lines_of(folder / "marks.csv")
     assert [row["status"] for row in everything if row["question"] == "occupancy"] == list(STATUSES.values())
 
@@ -165,14 +213,16 @@ Participant 908,CYD,,Submitted,7.00,10.00,-,Before.
 def test_the_worksheet_of_moodle_is_filled_in(graded: tuple[course.Course, list[Result]]) -> None:
     results = {one.student.id: one for one in graded[1]}
     bob = replace(results["bob"], student=roster.Student("bob", "Bob", "=Bob@example.org"))
-    done = replace(results["ada"], entries={"occupancy": gradebook.Entry(6.0, "")})
+    typed = gradebook.Entry(3.5, "Where is H?")
+    done = replace(results["ada"], entries={"occupancy": gradebook.Entry(6.0, ""), "why": typed})
     cyd = replace(results["cyd"], entries={"why": gradebook.Entry(None, "")})
     filled = exports.moodle([bob, done, cyd], WORKSHEET, Path("set-1.csv")).splitlines()
     before = WORKSHEET.splitlines()
-    said = "1. Forward: not answered; 2. Why: not answered"
+    said = "1. Forward: 0 of 6 (not answered); 2. Why: 0 of 4 (not answered)"
+    marked = "1. Forward: 6 of 6; 2. Why: 3.5 of 4. Where is H?"
     assert filled[0] == before[0]
     assert filled[1] == before[1].replace(",,10.00", ",0.00,10.00") + said
-    assert filled[2] == before[2].replace(",,10.00", ",6.00,10.00") + "1. Forward: ok; 2. Why: by hand"
+    assert filled[2] == before[2].replace(",,10.00", ",9.50,10.00") + marked
     assert filled[3] == before[3]
     with pytest.raises(roster.BadRoster, match="no column 'Last modified"):
         exports.moodle([bob], WORKSHEET.replace("Last modified (grade)", "Zuletzt"), Path("set-1.csv"))
@@ -298,7 +348,9 @@ def test_a_late_total_is_less(graded: tuple[course.Course, list[Result]], days: 
     ada = next(one for one in graded[1] if one.student.id == "ada")
     late = replace(ada.record, when=f"2027-01-{10 + days:02d}T00:00:00+00:00")
     due, rules = "2027-01-10T00:00:00+00:00", course.Rules(late_a_day=0.1, late_days=5)
-    assert exports.result(ada.student, late, ada.entries, [], due, rules).total == pytest.approx(left)
+    assert exports.result(ada.student, late, ada.entries, [], due, rules, LONG_AFTER).total == pytest.approx(
+        left
+    )
 
 
 @pytest.mark.parametrize(

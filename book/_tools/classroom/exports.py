@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Protocol
 
 from classroom.course import Rules
+from classroom.marking import Mark
 from classroom.notebooks import Question
 from classroom.records import Record
-from classroom.roster import BadRoster, Student, days_late, folded
+from classroom.roster import BadRoster, Student, days_late, folded, is_over
 
 WORKSHEET = ("Identifier", "Full name", "Grade", "Last modified (grade)")  # what Moodle wants back
 EARLIER = "Marked by hand for an answer that has been replaced since; to be looked at again."
@@ -45,6 +46,7 @@ class Result:
         maximum: what the set is worth.
         days_late: days begun after the due date.
         penalty: the share of the points that lateness takes away.
+        open: why the total is not final, whatever a person has marked; or empty.
     """
 
     student: Student
@@ -54,11 +56,17 @@ class Result:
     maximum: float
     days_late: int
     penalty: float
+    open: str = ""
 
     @property
     def waiting(self) -> int:
         """How many questions wait for a person."""
         return sum(entry.points is None or entry.earlier for entry in self.entries.values())
+
+    @property
+    def final(self) -> bool:
+        """Whether the total may go to Canvas and Moodle."""
+        return not (self.waiting or self.open)
 
     @property
     def total(self) -> float:
@@ -73,6 +81,7 @@ def result(
     questions: Collection[Question],
     due: str | None,
     rules: Rules,
+    now: datetime,
 ) -> Result:
     """What a student has, by the rules of the course."""
     when = datetime.fromisoformat(record.when) if record.when else None
@@ -80,7 +89,15 @@ def result(
     penalty = 1.0 if days > rules.late_days else min(1.0, days * rules.late_a_day)
     titles = {question.name: question.title for question in questions}
     maximum = sum(question.points for question in questions)
-    return Result(student, record, entries, titles, maximum, days, penalty)
+    over = is_over(due, student.extra_days, now)
+    return Result(student, record, entries, titles, maximum, days, penalty, still_open(record, over))
+
+
+def still_open(record: Record, over: bool) -> str:
+    """Why a total is not final: nothing was handed in and it is not due, or what was could not be marked."""
+    if record.status == "missing":
+        return "" if over else "it may still be handed in"
+    return "" if record.status == "ok" else "what was handed in could not be marked"
 
 
 def everything(results: Iterable[Result]) -> str:
@@ -94,9 +111,9 @@ def everything(results: Iterable[Result]) -> str:
             entry = one.entries[mark.question]
             points = "" if entry.points is None else f"{entry.points:g}"
             by_hand = "yes" if entry.points != mark.points else ""
-            final = "no" if entry.points is None or entry.earlier else "yes"
+            final = "no" if entry.points is None or entry.earlier or one.open else "yes"
             before = EARLIER if entry.earlier else ""
-            said = " ".join(filter(None, [one.record.note or mark.note, entry.comment, before]))
+            said = " ".join(filter(None, [one.record.note, mark.note, entry.comment, before]))
             lines.append(
                 [
                     *who,
@@ -106,7 +123,7 @@ def everything(results: Iterable[Result]) -> str:
                     mark.status,
                     by_hand,
                     final,
-                    str(one.days_late),
+                    str(one.days_late) if one.record.when else "",
                     said,
                 ]
             )
@@ -118,7 +135,7 @@ def canvas(results: list[Result]) -> str:
     name. A total that is not final is left empty."""
     sets = sorted({one.record.set for one in results})
     maxima = {one.record.set: one.maximum for one in results}
-    totals = {(one.student.id, one.record.set): f"{one.total:.2f}" for one in results if not one.waiting}
+    totals = {(one.student.id, one.record.set): f"{one.total:.2f}" for one in results if one.final}
     students = {one.student.id: one.student for one in results}
     lines = [["Student", "ID", "SIS User ID", "SIS Login ID", "Section", *sets]]
     lines.append(["    Points Possible", "", "", "", "", *(f"{maxima[name]:g}" for name in sets)])
@@ -149,7 +166,7 @@ def moodle(results: Iterable[Result], worksheet: str, path: Path) -> str:
             raise BadRoster(
                 f"{path} has no column {needed!r}; download the grading worksheet from Moodle in English"
             )
-    final = [one for one in results if not one.waiting]
+    final = [one for one in results if one.final]
     of_email = {one.student.email.casefold(): one for one in final if one.student.email}
     known = [folded(one.student.name) for one in final]
     of_name = {name: one for name, one in zip(known, final, strict=True) if known.count(name) == 1}
@@ -159,13 +176,21 @@ def moodle(results: Iterable[Result], worksheet: str, path: Path) -> str:
         if one is not None:
             line["Grade"] = f"{one.total:.2f}"
             if "Feedback comments" in names:
-                said = "; ".join(f"{one.titles[mark.question]}: {mark.status}" for mark in one.record.marks)
-                line["Feedback comments"] = plain(said)
+                line["Feedback comments"] = plain("; ".join(said(one, mark) for mark in one.record.marks))
     file = io.StringIO()
     writer = csv.DictWriter(file, names, lineterminator="\n")
     writer.writeheader()
     writer.writerows(lines)
     return file.getvalue()
+
+
+def said(one: Result, mark: Mark) -> str:
+    """A question in a few words: its points, what became of an answer that is not right, a person's
+    comment."""
+    entry = one.entries[mark.question]
+    status = "" if mark.status in ("ok", "by hand") else f" ({mark.status})"
+    earned = f"{one.titles[mark.question]}: {entry.points or 0:g} of {mark.maximum:g}{status}"
+    return f"{earned}. {entry.comment}" if entry.comment else earned
 
 
 def table(lines: Iterable[Iterable[str]]) -> str:

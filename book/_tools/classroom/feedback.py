@@ -15,8 +15,8 @@ from pathlib import Path
 
 from nbconvert.preprocessors.sanitize import SanitizeHTML
 
-from classroom.exports import Result
-from classroom.marking import Reply
+from classroom.exports import Entry, Result
+from classroom.marking import Mark, Reply
 from classroom.notebooks import Cell, Notebook, source, with_source, write
 
 LONGEST = 100_000  # characters of a text that are shown
@@ -61,7 +61,7 @@ def page(result: Result) -> str:
         ROW.format(
             question=html.escape(result.titles[mark.question]),
             points=f"{shown(result.entries[mark.question].points)} of {mark.maximum:g}",
-            status=mark.status,
+            status="marked" if is_marked(mark, result.entries[mark.question]) else mark.status,
             note=html.escape("\n".join(filter(None, [mark.note, result.entries[mark.question].comment]))),
         )
         for mark in result.record.marks
@@ -74,11 +74,18 @@ def page(result: Result) -> str:
     )
 
 
+def is_marked(mark: Mark, entry: Entry) -> bool:
+    """Whether a person has marked this answer."""
+    return mark.status == "by hand" and entry.points is not None and not entry.earlier
+
+
 def summary(result: Result) -> str:
     """The total in a sentence or three."""
     parts = [f"{shown(result.total)} of {result.maximum:g} points."]
     if result.waiting:
         parts.append(f"Not final: {result.waiting} still to be marked by hand.")
+    if result.open:
+        parts.append(f"Not final: {result.open}.")
     if result.days_late:
         parts.append(f"Handed in {result.days_late} days late; {result.penalty:.0%} is taken off.")
     if result.record.note:

@@ -17,7 +17,8 @@ import shutil
 import signal
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, as_completed, wait
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from pathlib import Path
 
 from classroom import exports, feedback, gradebook, notebooks, records, roster
@@ -58,6 +59,7 @@ def problem_set(course: Course, name: str) -> ProblemSet:
 
 
 Task = tuple[Submission, ProblemSet]
+KEPT = "these marks are of an earlier file"
 PROBLEMS: dict[str, Status] = {"wrong name": "wrong name", "unclear": "unclear", "missing": "missing"}
 
 
@@ -80,6 +82,7 @@ class Run:
         limits: what a submission may use.
         again: students whose submissions are marked even if nothing has changed; `all` for everybody's.
         jobs: how many submissions are marked side by side, each in a process of its own where it is not one.
+        now: what has not been handed in is missing for good where it was due before this moment.
     """
 
     course: Course
@@ -87,6 +90,7 @@ class Run:
     limits: Limits
     again: frozenset[str] = frozenset()
     jobs: int = 1
+    now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
     def kept(self, handed_in: Submission, asked: ProblemSet) -> Record | None:
         """The record there is of a submission, where it still holds and is not to be made once more."""
@@ -95,11 +99,17 @@ class Run:
         return before if holds and not self.again & {"all", handed_in.student} else None
 
     def mark(self, handed_in: Submission, asked: ProblemSet) -> tuple[Record, bool]:
-        """Mark a submission and keep its record; whether that replaces the record of another file."""
+        """Mark a submission and keep its record; whether that replaces the record of another file.
+
+        What cannot be marked, or is not there any more, takes away no marks that there are.
+        """
         before = records.earlier(self.course.folder, asked.name, handed_in.student)
         digest, file = digests(handed_in, asked)
         who = (handed_in.student, asked.name, digest, file)
         record = self.marked(handed_in, asked, who, moment(handed_in))
+        if record.status != "ok" and before is not None and stands(before, asked):
+            note = f"{KEPT}; {record.note}" if record.status == "unreadable" else ""
+            return replace(before, note=note), False
         records.save(self.course.folder, record)
         return record, before is not None and before.file != file
 
@@ -123,6 +133,12 @@ class Run:
         feedback.write_copy(notebook, asked.blank, rubrics, runs, copy)
         cells = tuple((number + 1, run.outcome, run.text) for number, run in runs.items())
         return Record(*who, "ok", "", when, marks, cells)
+
+
+def stands(before: Record, asked: ProblemSet) -> bool:
+    """Whether these are marks of the questions as they are."""
+    names = [question.name for question in asked.questions]
+    return before.status == "ok" and [mark.question for mark in before.marks] == names
 
 
 def digests(handed_in: Submission, asked: ProblemSet) -> tuple[str, str]:
@@ -203,7 +219,8 @@ def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Resul
     course = run.course
     students = {one.id: one for one in roster.read(course.folder / "roster.csv")}
     sets = {name: problem_set(course, name) for name in course.sets}
-    found = roster.submissions(submissions, list(students.values()), course.sets)
+    before = {one.set for one in records.every(course.folder) if one.status == "ok"}
+    found = roster.submissions(submissions, list(students.values()), course.sets, before)
     tasks = [(handed_in, sets[handed_in.set]) for handed_in in found]
     gradebook.back_up(course.folder)
     results = {}
@@ -221,7 +238,7 @@ def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Resul
             entries = gradebook.entries(book, record)
             student, asked = students[record.student], sets[record.set].questions
             results[record.student, record.set] = exports.result(
-                student, record, entries, asked, course.due[record.set], course.rules
+                student, record, entries, asked, course.due[record.set], course.rules, run.now
             )
     ordered = [results[handed_in.student, asked.name] for handed_in, asked in tasks]
     if ordered:
@@ -229,7 +246,7 @@ def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Resul
     everybody = list(students.values())
     unclaimed = roster.unclaimed(submissions, everybody)
     strays = roster.strays(submissions, everybody, course.sets)
-    for text in attention(course, ordered, unclaimed, strays):
+    for text in [*attention(course, ordered, unclaimed, strays), *kept(tasks, ordered)]:
         say(text)
     return ordered
 
@@ -253,6 +270,17 @@ def attention(
         waiting = sum(one.record.set == name and one.waiting > 0 for one in results)
         if waiting:
             yield f"{name}: {waiting} wait for a person; the tables for Canvas and Moodle leave them out"
+
+
+def kept(tasks: list[Task], results: list[Result]) -> Iterator[str]:
+    """Whose earlier marks stay, and why: a line a reason."""
+    reasons: dict[str, list[str]] = {}
+    for (handed_in, _), one in zip(tasks, results, strict=True):
+        reason = handed_in.problem or ("unreadable" if one.record.note else "")
+        if one.record.status == "ok" and reason:
+            reasons.setdefault(reason, []).append(f"{one.student.id} {one.record.set}")
+    for reason, who in reasons.items():
+        yield f"{reason} now, earlier marks kept: {', '.join(who)}"
 
 
 def worksheet(course: Course, name: str) -> Path:

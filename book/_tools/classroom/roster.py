@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -116,19 +116,22 @@ def student(number: int, line: dict[str, str]) -> Student:
     return Student(**values, extra_days=int(days))
 
 
-def submissions(folder: Path, students: list[Student], sets: list[str]) -> Iterator[Submission]:
+def submissions(
+    folder: Path, students: list[Student], sets: list[str], begun: Collection[str] = ()
+) -> Iterator[Submission]:
     """One for each student and each set of which anybody has handed in something: a file of its name, or a
     file in a folder of its name.
 
     Args:
         folder: what was handed in: `STUDENT/SET/SET.ipynb` or `STUDENT/SET.ipynb`, or what Canvas or Moodle
-        gives. students: the roster. sets: the names of the problem sets.
+        gives. students: the roster. sets: the names of the problem sets. begun: those of which something has
+        been marked before.
     """
     whose = claimed(folder, students)
     files = {one.id: list(files_of(folder, whose, one)) for one in students}
     for name in sets:
         found = [submission(one, name, files[one.id], sets) for one in students]
-        if any(one.problem in ("", "wrong name") for one in found):
+        if name in begun or any(one.problem in ("", "wrong name") for one in found):
             yield from found
 
 
@@ -247,6 +250,11 @@ def handed_in(path: Path) -> datetime | None:
     except (OSError, ValueError):
         return None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def is_over(due: str | None, extra_days: int, now: datetime) -> bool:
+    """Whether nothing can be handed in in time any more."""
+    return due is not None and days_late(now, due, extra_days) > 0
 
 
 def days_late(when: datetime | None, due: str | None, extra_days: int) -> int:

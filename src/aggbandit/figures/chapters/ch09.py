@@ -140,12 +140,12 @@ def wedge(P_hat: float, radius: float, pair: tuple[FloatArray, FloatArray]) -> F
     ax.plot(*np.stack([x, y]).T, color=LEARNER, lw=1.2)
     named = (
         (x, "$x$", "o", (-5, -17)),
-        (y, "$y$", "o", (2, 9)),
-        (middle, r"$\frac{1}{2}(x+y)$", "s", (12, -12)),
+        (y, "$y$", "o", (5, 6)),
+        (middle, r"$\frac{1}{2}(x+y)$", "s", (12, 11)),
     )
     for point, name, marker, offset in named:
         ax.plot(*point, marker, color=LEARNER)
-        ax.annotate(name, point, xytext=offset, textcoords="offset points", color=LEARNER)
+        ax.annotate(name, point, xytext=offset, textcoords="offset points", color=LEARNER, fontsize=10.5)
     ax.set(xlim=(0, 1.25), ylim=(0, 1.02), aspect="equal")
     ax.set(xlabel="$x(h,s,a,s'_1)$", ylabel="$x(h,s,a,s'_2)$")
     return fig

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 from classroom.jail import Limits
 from classroom.notebooks import BadNotebook
 
-from classroom import course, release
+from classroom import course, release, roster
 
 
 def main() -> int:
@@ -20,7 +21,8 @@ def main() -> int:
     try:
         known = (arguments.folder / "course.json").exists()
         made = course.make(arguments.folder, arguments.seed, say=lambda line: print(line, flush=True))
-    except (course.BadCourse, BadNotebook) as error:
+        to_do = list(left_to_do(made))
+    except (course.BadCourse, roster.BadRoster, BadNotebook) as error:
         print(f"course: {error}", file=sys.stderr)
         return 1
     print(f"{len(made.sets)} sets: {', '.join(made.sets)}")
@@ -33,9 +35,19 @@ def main() -> int:
             f"WARNING: the seed has {len(made.seed)} characters; from the numbers in the notebooks a short"
             " one can be guessed, and with it the instances that mark; without SEED a strong one is drawn"
         )
-    print(f"next: write your students into {made.folder / 'roster.csv'} and the due dates into course.json,")
-    print("then run `make course` once more without SEED: the dates then stand in the students' README")
+    for line in to_do:
+        print(line)
     return 0
+
+
+def left_to_do(made: course.Course) -> Iterator[str]:
+    """What a teacher still has to fill in, a line each."""
+    if not roster.read(made.folder / "roster.csv"):
+        yield f"next: write your students into {made.folder / 'roster.csv'}"
+    undated = [name for name, due in made.due.items() if due is None]
+    if undated:
+        yield f"no due date yet: {', '.join(undated)}; write it into course.json, then run `make course` once"
+        yield "more without SEED: the dates then stand in the students' README"
 
 
 if __name__ == "__main__":

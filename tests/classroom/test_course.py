@@ -7,9 +7,11 @@ import functools
 import io
 import json
 import runpy
+import shutil
 import subprocess
 import sys
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -53,6 +55,31 @@ def test_what_a_teacher_has_edited_stays(made: course.Course, assignments: Path,
     text = (made.folder / "course.json").read_text().replace("null", '"2027-01-31T23:59:00+01:00"')
     (folder / "course.json").write_text(text)
     assert course.make(folder, None, assignments).due == {"set-1": "2027-01-31T23:59:00+01:00"}
+
+
+def test_a_set_that_is_unchanged_is_not_tried_again(
+    made: course.Course, assignments: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(made.folder, tmp_path / "course")
+    said: list[str] = []
+    with monkeypatch.context() as patched:
+        patched.setattr(course, "well_posed", None)  # would be called
+        course.make(tmp_path / "course", None, assignments, said.append)
+    assert said == ["set-1: unchanged"]
+    release_there = tmp_path / "course" / "release" / "set-1" / "set-1.ipynb"
+    release_there.write_text("{}")
+    course.make(tmp_path / "course", None, assignments, said.append)
+    assert said[1].startswith("set-1: drawing its city")
+    assert release_there.read_bytes() == made.release("set-1").read_bytes()
+
+
+def test_make_course_says_what_is_left_to_fill_in(made: course.Course, tmp_path: Path) -> None:
+    left = runpy.run_path(str(course.BOOK / "_tools" / "course.py"))["left_to_do"]
+    there = replace(made, folder=tmp_path)
+    (tmp_path / "roster.csv").write_text("id\n")
+    assert [line.split(":")[0] for line in left(there)][:2] == ["next", "no due date yet"]
+    (tmp_path / "roster.csv").write_text("id\nada\n")
+    assert list(left(replace(there, due={"set-1": "2027-01-31T23:59:00+01:00"}))) == []
 
 
 def test_another_seed_gives_other_numbers_and_variants() -> None:

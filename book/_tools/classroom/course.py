@@ -50,7 +50,7 @@ from datetime import datetime
 from pathlib import Path
 
 from classroom import notebooks, roster
-from classroom.jail import Limits, unsafe
+from classroom.jail import HERE, PACKAGE, Limits, unsafe
 from classroom.marking import Reply, mark_notebook
 from classroom.notebooks import Notebook, Question
 
@@ -187,11 +187,27 @@ def make(
     course = begun(folder, seed)
     course = replace(course, due={source.stem: course.due.get(source.stem) for source in sources})
     for source in sources:
-        say(f"{source.stem}: drawing its city, trying its solution and its blank")
-        write_set(course, source.stem, well_posed(course.seed, source.stem, notebooks.read(source)))
+        name, stamp = source.stem, course.source(source.stem).with_name("made")
+        if stamp.exists() and stamp.read_text(encoding="utf-8") == made_of(course, source):
+            say(f"{name}: unchanged")
+            continue
+        say(f"{name}: drawing its city, trying its solution and its blank")
+        write_set(course, name, well_posed(course.seed, name, notebooks.read(source)))
+        stamp.write_text(made_of(course, source), encoding="utf-8")
     save(course)
     roster.write_blank(course.folder / "roster.csv")
     return course
+
+
+def made_of(course: Course, source: Path) -> str:
+    """A digest of what a set of the course is made of, and of what was made: where it is the same, nothing is
+    to be made again."""
+    name, total = source.stem, hashlib.sha256(course.seed.encode())
+    code = [path for folder in (PACKAGE, HERE) for path in sorted(folder.rglob("*.py"))]
+    made = [course.source(name), course.release(name), course.solution(name)]
+    for path in [source, *code, *made]:
+        total.update(hashlib.sha256(path.read_bytes()).digest() if path.exists() else b"none")
+    return total.hexdigest()
 
 
 def begun(folder: Path, seed: str | None) -> Course:

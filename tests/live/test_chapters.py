@@ -44,6 +44,12 @@ def errors(notebook: Notebook) -> list[str]:
     return found
 
 
+def remarks(notebook: Notebook) -> list[str]:
+    """What stands on red, as an error does."""
+    outputs = [output for cell in notebook.cells() for output in cell["outputs"]]
+    return ["".join(output["text"]) for output in outputs if output.get("name") == "stderr"]
+
+
 def await_stored(notebook: Notebook, file: str, words: str) -> None:
     """Wait until the browser's storage holds a copy with the words."""
     while words not in notebook.page.evaluate(STORED, file):
@@ -56,6 +62,7 @@ def test_every_cell_runs_to_its_end(notebook: Notebook) -> None:
     notebook.page.wait_for_selector("#status:text-is('Python is at work …')")
     notebook.finish()
     assert errors(notebook) == []
+    assert remarks(notebook) == []
 
 
 @pytest.mark.once
@@ -89,7 +96,7 @@ def test_a_loop_that_does_not_end_is_ended(notebook: Notebook) -> None:
     notebook.page.wait_for_selector("#status:text-is('Python is at work …')")
     notebook.page.wait_for_timeout(1000)
     notebook.page.click("#stop")
-    notebook.ready()
+    notebook.page.wait_for_selector("#status:text-is('Python is ready. Run the cells above again.')")
     notebook.add("print(6 * 7, 'kept' in globals())")
     notebook.run_added()
     notebook.frame.wait_for_selector("text=42 False")

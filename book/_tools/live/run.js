@@ -72,6 +72,9 @@
   let changed = 0; // when the oldest change that is not kept was seen
   let saving = false;
   let ready = false; // whether Python has answered once
+  let told = null; // the kernel that knows what it is not to say
+  let telling = false;
+  let again = false; // whether Python was ended since a cell was last run
 
   function tell(words) {
     if ($("status").textContent !== words) $("status").textContent = words;
@@ -85,7 +88,8 @@
     const status = open ? open.sessionContext.kernelDisplayStatus : "";
     if (!open) return tell("Opening the notebook …");
     if (status === "idle") ready = true;
-    if (status === "idle") tell("Python is ready.");
+    if (status === "busy" && ready && !telling) again = false;
+    if (status === "idle") tell(again ? "Python is ready. Run the cells above again." : "Python is ready.");
     else if (status === "busy" && ready) tell("Python is at work …");
     else if (status === "dead") tell("Python has ended. Stop Python starts it again.");
     else tell(`Python is starting: what it needs is fetched once, then kept … ${5 * Math.floor(seconds() / 5)} s`);
@@ -109,8 +113,33 @@
     }
   }
 
+  /** Have a new Python keep to itself a remark that a reader would take for an error: it stands on red. */
+  async function quiet(open) {
+    const kernel = open.sessionContext.session?.kernel;
+    if (!kernel || kernel === told) return;
+    told = kernel;
+    telling = true;
+    kernel.statusChanged.connect(noteRestart);
+    const code = '__import__("logging").getLogger("matplotlib.font_manager").setLevel("ERROR")';
+    try {
+      await kernel.requestExecute({ code, silent: true, store_history: false }).done;
+    } catch {
+      // Python was ended before it came to this; the next one is told again.
+    }
+    if (told === kernel) telling = false;
+  }
+
+  function noteRestart(kernel, status) {
+    if (status !== "restarting") return;
+    told = null;
+    ready = false;
+    again = true;
+    began = Date.now();
+  }
+
   function look() {
     const open = panel();
+    if (open) quiet(open);
     tellState(open);
     for (const id of ["run", "stop", "download", "original"]) $(id).disabled = !open;
     if (!open) return;
@@ -124,8 +153,6 @@
 
   // ------------------------------------------------------------- what the buttons do
   async function stop() {
-    ready = false;
-    began = Date.now();
     await panel().sessionContext.restartKernel();
   }
 

@@ -221,7 +221,10 @@ def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Resul
     sets = {name: problem_set(course, name) for name in course.sets}
     before = {one.set for one in records.every(course.folder) if one.status == "ok"}
     found = roster.submissions(submissions, list(students.values()), course.sets, before)
-    tasks = [(handed_in, sets[handed_in.set]) for handed_in in found]
+    somebodys = any(
+        roster.claimed(submissions, list(students.values())).values()
+    )  # or it is the wrong folder
+    tasks = [(handed_in, sets[handed_in.set]) for handed_in in found if somebodys]
     gradebook.back_up(course.folder)
     results = {}
     with (

@@ -452,7 +452,8 @@ def test_a_run_that_is_stopped_says_what_to_do(
     import grade
 
     def stops(run: Run, *rest: object) -> None:
-        assert run.jobs == grade.processors()
+        as_many_as_there_are = grade.processors()
+        assert run.jobs == as_many_as_there_are
         raise stopped
 
     monkeypatch.setattr(grading, "grade", stops)

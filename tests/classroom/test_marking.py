@@ -189,8 +189,10 @@ def test_what_has_used_up_its_time_once_has_less_from_then_on() -> None:
     with pytest.raises(StudentError):
         session.function("occupancy")(1.0)
     assert process.given == [(60, 180), (60, 180), (20, 60), (20, 60)]
-    assert session.why(session.ending).startswith("a cell or a call may take 60 seconds, and 20 after one")
-    assert Limits(seconds=4, later=20, patience=30).shorter.seconds == 4
+    told = "a cell or a call may take 60 seconds, and 20 after one"
+    assert session.why(session.ending).startswith(told)
+    small = Limits(seconds=4, later=20, patience=30).shorter.seconds
+    assert small == 4
 
 
 def test_a_submission_that_takes_too_long_ends(jailed) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -53,6 +54,15 @@ def test_shows_outputs_and_no_error(chapter: Path) -> None:
     for output in outputs:
         assert output.output_type != "error"
         assert output.get("name") != "stderr", f"{chapter.name} shows a warning: {output.text[:200]}"
+
+
+def test_no_formula_is_blank(chapter: Path) -> None:
+    """Blanks are text (&emsp;): at a formula of blanks alone a screen reader stops and says nothing."""
+    texts = [
+        cell.source for cell in nbformat.read(chapter, as_version=4).cells if cell.cell_type == "markdown"
+    ]
+    blank = r"\$(?:\\q?quad|\\[,;:!])(?:\\q?quad|\\[ ,;:!]|[\s~{}])*\$"
+    assert [found for text in texts for found in re.findall(blank, text)] == []
 
 
 def test_ignored_outputs_are_the_ones_agreed_on(chapter: Path) -> None:

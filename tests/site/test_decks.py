@@ -33,6 +33,13 @@ FAULTS = """() => {
     const frame = slide.getBoundingClientRect();
     if (frame.left < 0 || frame.top < 0 || frame.right > innerWidth || frame.bottom > innerHeight)
         found.push("out of the window");
+    for (const caption of slide.querySelectorAll(".ab-slide-figure > figure > figcaption:not(.ab-said)")) {
+        const size = parseFloat(getComputedStyle(caption).fontSize) * Reveal.getScale();
+        if (size < 18) found.push("small caption");
+        const [picture, said] = getComputedStyle(caption.parentNode).gridTemplateColumns.split(" ");
+        if (Math.abs(parseFloat(picture) / (parseFloat(picture) + parseFloat(said)) - 0.6) > 0.02)
+            found.push("the picture has not three fifths");
+    }
     return found;
 }"""
 
@@ -95,6 +102,33 @@ def test_every_slide_holds_what_is_on_it(deck: Deck) -> None:
     assert deck.page.locator("section.ab-slide-opening").count() == len(deck.part.chapters)
     for slide in deck.turn_all():
         assert deck.page.evaluate(FAULTS) == [], f"slide {deck.number}: {slide.inner_text()[:80]}"
+
+
+@pytest.mark.parametrize("control", [".ab-track", ".ab-forward"])
+def test_the_keys_of_a_remote_control_turn_the_slide_whatever_has_the_focus(deck: Deck, control: str) -> None:
+    row = deck.page.locator("section.ab-slide-figure .ab-row:has(.ab-track)").first
+    home, before = int(row.evaluate(SLIDE_OF)), row.locator(".ab-track").input_value()
+    for key, step in (("PageDown", 1), ("PageUp", -1), ("Space", 1), ("Shift+Space", -1)):
+        deck.page.evaluate(f"Reveal.slide({home})")
+        row.locator(control).focus()
+        deck.page.keyboard.press(key)
+        assert deck.number == home + step, key
+        assert row.locator(".ab-track").input_value() == before, key
+
+
+def test_escape_lets_a_control_go(deck: Deck) -> None:
+    track = deck.page.locator("section.ab-slide-figure .ab-track").first
+    home = int(track.evaluate(SLIDE_OF))
+    deck.page.evaluate(f"Reveal.slide({home})")
+    track.focus()
+    deck.page.keyboard.press("Escape")
+    assert deck.page.evaluate("document.activeElement === document.body")
+    assert not deck.page.evaluate("Reveal.isOverview()")
+    deck.page.keyboard.press("ArrowRight")
+    assert deck.number == home + 1
+
+
+SLIDE_OF = "one => Reveal.getSlides().indexOf(one.closest('section'))"
 
 
 def test_figures_move_by_click_and_by_key(deck: Deck) -> None:

@@ -73,6 +73,17 @@ def test_a_set_that_is_unchanged_is_not_tried_again(
     assert release_there.read_bytes() == made.release("set-1").read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("due", "said"),
+    [
+        ("2026-11-26T23:59:00+01:00", "due Thursday 26 November 2026, 23:59 (UTC+01:00)"),
+        ("2027-02-01T08:00:00Z", "due Monday 1 February 2027, 08:00 (UTC)"),
+    ],
+)
+def test_students_read_dates_in_words(made: course.Course, due: str, said: str) -> None:
+    assert f"- `set-1.ipynb`, {said}\n" in release.readme(replace(made, due={"set-1": due}), 60)
+
+
 def test_make_course_says_what_is_left_to_fill_in(made: course.Course, tmp_path: Path) -> None:
     left = runpy.run_path(str(course.BOOK / "_tools" / "course.py"))["left_to_do"]
     there = replace(made, folder=tmp_path)

@@ -6,6 +6,7 @@ import csv
 import shutil
 import sqlite3
 import sys
+import zipfile
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -164,6 +165,67 @@ def test_marks_stay_where_a_file_is_gone_or_cannot_be_read(
     assert statuses(results)["cyd"] == "wrong"
 
 
+def test_who_is_marked_again_has_a_line_with_the_marks(
+    jailed, graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
+) -> None:
+    said: list[str] = []
+    grading.grade(Run(copied(graded, tmp_path), jailed, LIMITS, frozenset({"bob"})), handed_in, said.append)
+    assert "bob  set-1  occupancy 0 (not answered), why 0 (not answered)" in said
+    assert "bob  unchanged" not in said
+    assert "ada  unchanged" in said
+
+
+def test_what_is_unchanged_of_a_student_is_told_by_set_where_not_all_is(
+    graded: tuple[course.Course, list[Result]],
+) -> None:
+    ada, bob = (one.record for one in graded[1][:2])
+    assert list(grading.nothing_new([ada, replace(ada, set="set-2"), bob], {"ada"})) == [
+        "ada  unchanged  set-1, set-2",
+        "bob  unchanged",
+    ]
+
+
+@pytest.mark.parametrize("name", ["set-1", "set-1-1", "set-1-12"])
+def test_a_set_whose_name_ends_in_a_number_is_found_in_canvas(tmp_path: Path, name: str) -> None:
+    (tmp_path / f"ada_11_98_{name}.ipynb").write_text("{}")
+    (found,) = roster.submissions(tmp_path, [roster.Student("ada", canvas_id="11")], ["set-1", "set-2"])
+    assert (found.set, found.problem) == ("set-1", "")
+
+
+def test_what_canvas_calls_late_is_noted(jailed, template: course.Course, tmp_path: Path) -> None:
+    folder = tmp_path / "handed-in"
+    notebooks.write(CLASS["bob"], folder / "bob_LATE_12_99_set-1.ipynb")
+    notebooks.write(CLASS["bob"], folder / "ada_11_98_set-1.ipynb")
+    shutil.copytree(template.folder, tmp_path / "autumn")
+    copy = course.load(tmp_path / "autumn")
+    shutil.rmtree(copy.folder / "records", ignore_errors=True)
+    grading.grade(Run(copy, jailed, LIMITS), folder, print)
+    rows = [row for row in lines_of(copy.folder / "marks/marks.csv") if row["question"] == "occupancy"]
+    notes = {row["id"]: (row["note"].startswith("Late by Canvas."), row["days late"]) for row in rows}
+    assert (notes["bob"], notes["ada"]) == ((True, ""), (False, ""))
+
+
+def test_final_pages_are_packed_as_moodle_takes_them_back(
+    jailed, template: course.Course, tmp_path: Path
+) -> None:
+    """In the folders that Moodle gave: after the full name stands the participant's number."""
+    folder = tmp_path / "handed-in"
+    done, waits = "=Bob_906_assignsubmission_file", "Ada_907_assignsubmission_file_"
+    notebooks.write(CLASS["bob"], folder / done / "set-1.ipynb")
+    notebooks.write(CLASS["ada"], folder / waits / "set-1.ipynb")
+    notebooks.write(CLASS["bob"], folder / "cyd" / "set-1.ipynb")
+    shutil.copytree(template.folder, tmp_path / "autumn")
+    copy = course.load(tmp_path / "autumn")
+    shutil.rmtree(copy.folder / "records", ignore_errors=True)
+    grading.grade(Run(copy, jailed, LIMITS), folder, print)
+    with zipfile.ZipFile(copy.folder / "marks" / "moodle-feedback-set-1.zip") as archive:
+        assert archive.namelist() == [f"{done}/set-1.html"]
+        page = (copy.folder / "feedback" / "bob" / "set-1.html").read_bytes()
+        assert archive.read(f"{done}/set-1.html") == page
+    grading.forget(copy, "bob")
+    assert list((copy.folder / "marks").iterdir()) == []
+
+
 def test_a_student_is_forgotten(
     graded: tuple[course.Course, list[Result]], handed_in: Path, tmp_path: Path
 ) -> None:
@@ -268,7 +330,8 @@ def test_at_the_end_stands_who_needs_attention(
     copy = copied(graded, tmp_path)
     said: list[str] = []
     grading.grade(Run(copy, no_process, LIMITS), handed_in, said.append)
-    assert said[0].startswith("ada  set-1  occupancy 6 (ok)")
+    assert [line for line in said if "unchanged" in line] == [f"{student}  unchanged" for student in STATUSES]
+    assert not [line for line in said if "occupancy" in line]
     assert {"unreadable: dan set-1", "wrong name: fay set-1", "missing: gus set-1"} <= set(said[-6:])
     due = replace(copy, due={"set-1": "2027-01-31T23:59:00+01:00"})
     lines = list(grading.attention(due, graded[1], ["zoe: nobody"], ["ada/x.ipynb"]))
@@ -292,6 +355,9 @@ def test_a_folder_of_nobodys_work_is_an_error(
     before = tables(copy.folder)
     assert grade.main() == 1
     assert "is the work of a student on roster.csv" in capsys.readouterr().err
+    monkeypatch.setattr(grading, "grade", lambda *run: graded[1])
+    assert grade.main() == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "1 file or folder is nobody's: above"
     assert tables(copy.folder) == before
 
 
@@ -452,8 +518,7 @@ def test_a_run_that_is_stopped_says_what_to_do(
     import grade
 
     def stops(run: Run, *rest: object) -> None:
-        as_many_as_there_are = grade.processors()
-        assert run.jobs == as_many_as_there_are
+        assert run.jobs == grade.side_by_side(None, LIMITS.memory)[0]
         raise stopped
 
     monkeypatch.setattr(grading, "grade", stops)
@@ -464,3 +529,53 @@ def test_a_run_that_is_stopped_says_what_to_do(
     with pytest.raises(SystemExit):
         grade.main()
     assert "--jobs is 0; at least one marks" in capsys.readouterr().err
+
+
+GB = 2**30
+
+
+@pytest.mark.parametrize(
+    ("asked", "free", "jobs", "said"),
+    [
+        (None, 9 * GB, 4, ""),
+        (None, None, 4, ""),
+        (None, 5 * GB, 2, "marking 2 side by side, not 4: 5.0 GB of memory are free, and each may use 2"),
+        (None, GB, 1, "marking 1 side by side, not 4: 1.0 GB of memory are free, and each may use 2"),
+        (
+            3,
+            5 * GB,
+            3,
+            "marking 3 side by side as you say, though 5.0 GB of memory are free, and each may use 2",
+        ),
+        (2, 5 * GB, 2, ""),
+    ],
+)
+def test_no_more_are_marked_side_by_side_than_there_is_memory_for(
+    asked: int | None, free: int | None, jobs: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import grade
+
+    monkeypatch.setattr(grade, "available", lambda: free)
+    monkeypatch.setattr(grade, "processors", lambda: 4)
+    assert grade.side_by_side(asked, 2 * GB) == (jobs, said)
+
+
+@pytest.mark.parametrize(
+    ("meminfo", "limit", "free"),
+    [
+        ("MemTotal: 9 kB\nMemAvailable:   6 kB\n", "max\n", 6144),
+        ("MemTotal: 9 kB\nMemAvailable:   6 kB\n", "2048\n", 2048),
+        ("MemTotal: 9 kB\n", "2048\n", None),
+        (None, None, None),
+    ],
+)
+def test_memory_that_is_free_is_that_of_the_container(
+    meminfo: str | None, limit: str | None, free: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import grade
+
+    for name, text in (("MEMORY", meminfo), ("LIMIT", limit)):
+        monkeypatch.setattr(grade, name, tmp_path / name)
+        if text is not None:
+            (tmp_path / name).write_text(text)
+    assert grade.available() == free

@@ -74,7 +74,7 @@ def body(text: str) -> str:
         (body("return np.full(transitions.shape, {}, dtype=object)"), "wrong", "ours is a ndarray"),
         (body("return None"), "not answered", ""),
         ("ocupancy = 3", "not answered", ""),
-        (body("return 1 / 0"), "crashed", "ZeroDivisionError: division by zero (code cell 2, line 2)"),
+        (body("return 1 / 0"), "crashed", "ZeroDivisionError: division by zero (1. Forward, line 2)"),
         ("import os\nos._exit(0)", "crashed", "its cell did not run to its end: your code ended the process"),
         ("def occupancy(", "crashed", "its cell did not run to its end: SyntaxError"),
         (body("raise SystemExit(0)"), "crashed", "SystemExit"),
@@ -94,8 +94,24 @@ def test_a_wrong_function_has_its_status(jailed, function: str, status: str, not
 
 def test_a_crash_is_placed_in_the_students_cell_and_in_no_line_of_ours(jailed) -> None:
     note = marked(jailed, sample.handed_in(body("return 1 / 0"))).note
-    assert "your function raised an error. ZeroDivisionError: division by zero (code cell 2, line 2)." in note
+    assert "your function raised an error. ZeroDivisionError: division by zero (1. Forward, line 2)." in note
     assert "of its cell" not in note
+
+
+def test_a_cell_is_called_by_its_question_or_by_how_it_begins(jailed) -> None:
+    before = ("raise ValueError('(code cell 9, line 1)')",)
+    notebook = sample.handed_in("raise KeyError", "\nx = 1 / 0  \ny = 2", "x = 1 +", "", before=before)
+    asked = QUESTIONS[:1]
+    names = ["import numpy as np", *before, None, "x = 1 / 0", "x = 1 +", None]
+    called = notebooks.cell_names(notebook, asked)
+    assert called[2] == "1. Forward"
+    assert called[5] == "an empty cell"
+    for name, begins in zip(called, names, strict=True):
+        assert begins is None or name == f'the cell that begins "{begins[:40]}"'
+    (mark,), runs = mark_notebook(notebook, BLANK, asked, {"occupancy": 1}, jailed, LIMITS)
+    assert mark.note == "its cell did not run to its end: KeyError:  (1. Forward, line 1)"
+    assert runs[3].text == 'ZeroDivisionError: division by zero (the cell that begins "x = 1 / 0", line 2)'
+    assert runs[4].text == 'SyntaxError: invalid syntax (the cell that begins "x = 1 +", line 1)'
 
 
 LEAK = "text = 'x' * 5000"

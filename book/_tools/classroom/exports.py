@@ -17,6 +17,7 @@ from classroom.records import Record
 from classroom.roster import BadRoster, Student, days_late, folded, is_over
 
 WORKSHEET = ("Identifier", "Full name", "Grade", "Last modified (grade)")  # what Moodle wants back
+LATE = "Late by Canvas."
 EARLIER = "Marked by hand for an answer that has been replaced since; to be looked at again."
 
 
@@ -47,6 +48,8 @@ class Result:
         days_late: days begun after the due date.
         penalty: the share of the points that lateness takes away.
         open: why the total is not final, whatever a person has marked; or empty.
+        late: whether Canvas says that it was late.
+        moodle: the folder in which Moodle gave what was handed in; or empty.
     """
 
     student: Student
@@ -57,6 +60,8 @@ class Result:
     days_late: int
     penalty: float
     open: str = ""
+    late: bool = False
+    moodle: str = ""
 
     @property
     def waiting(self) -> int:
@@ -113,7 +118,8 @@ def everything(results: Iterable[Result]) -> str:
             by_hand = "yes" if entry.points != mark.points else ""
             final = "no" if entry.points is None or entry.earlier or one.open else "yes"
             before = EARLIER if entry.earlier else ""
-            said = " ".join(filter(None, [one.record.note, mark.note, entry.comment, before]))
+            late = LATE if one.late else ""
+            said = " ".join(filter(None, [late, one.record.note, mark.note, entry.comment, before]))
             lines.append(
                 [
                     *who,

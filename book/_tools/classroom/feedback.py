@@ -96,16 +96,12 @@ def summary(result: Result) -> str:
 def unfinished(result: Result) -> str:
     """The code cells that did not run to their end."""
     lines = [
-        f"Code cell {number}: {outcome}. {text}"
-        for number, outcome, text in result.record.cells
+        f"{name[:1].upper()}{name[1:]}: {outcome}. {text}".strip()
+        for name, outcome, text in result.record.cells
         if outcome != "done"
     ]
     text = html.escape("\n".join(lines))
-    return (
-        f"<h2>Code cells that did not run to their end, counted from the top</h2>\n<pre>{text}</pre>"
-        if lines
-        else ""
-    )
+    return f"<h2>Cells that did not run to their end</h2>\n<pre>{text}</pre>" if lines else ""
 
 
 def shown(points: float | None) -> str:

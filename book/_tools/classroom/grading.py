@@ -28,6 +28,7 @@ from classroom.jail import HERE, PACKAGE, Limits, Process
 from classroom.marking import Mark, Status, mark_notebook
 from classroom.notebooks import Notebook, Question
 from classroom.records import Record
+from classroom.release import zipped
 from classroom.roster import Submission
 
 
@@ -131,7 +132,8 @@ class Run:
         copy = self.course.folder / "autograded" / handed_in.student / asked.name / f"{asked.name}.ipynb"
         rubrics = {question.name: question.rubric for question in asked.questions if question.rubric}
         feedback.write_copy(notebook, asked.blank, rubrics, runs, copy)
-        cells = tuple((number + 1, run.outcome, run.text) for number, run in runs.items())
+        names = notebooks.cell_names(notebook, asked.questions)
+        cells = tuple((names[number], run.outcome, run.text) for number, run in runs.items())
         return Record(*who, "ok", "", when, marks, cells)
 
 
@@ -165,15 +167,30 @@ def nothing(asked: ProblemSet, status: Status) -> tuple[Mark, ...]:
 
 
 def marked(run: Run, tasks: Iterable[Task], say: Callable[[str], None]) -> Iterator[tuple[Record, bool]]:
-    """The record of each submission, as they are done, and whether it replaces that of another file."""
-    left = []
+    """The record of each submission, as they are done, and whether it replaces that of another file; a line
+    about each that is marked, and one about each student of whom there is nothing new in some sets."""
+    left, unchanged = [], []
     for task in tasks:
         record = run.kept(*task)
         if record is None:
             left.append(task)
         else:
+            unchanged.append(record)
             yield record, False
-    yield from side_by_side(run, left, say) if run.jobs > 1 else one_by_one(run, left, say)
+    for text in nothing_new(unchanged, {handed_in.student for handed_in, _ in left}):
+        say(text)
+    for record, replaces in side_by_side(run, left, say) if run.jobs > 1 else one_by_one(run, left, say):
+        say(line(record))
+        yield record, replaces
+
+
+def nothing_new(unchanged: list[Record], others: set[str]) -> Iterator[str]:
+    """A line about each student whose records hold, with the sets where others of the student's do not."""
+    sets: dict[str, list[str]] = {}
+    for record in unchanged:
+        sets.setdefault(record.student, []).append(record.set)
+    for student, names in sorted(sets.items()):
+        yield f"{student}  unchanged" + (f"  {', '.join(names)}" if student in others else "")
 
 
 def one_by_one(run: Run, tasks: Iterable[Task], say: Callable[[str], None]) -> Iterator[tuple[Record, bool]]:
@@ -237,13 +254,19 @@ def grade(run: Run, submissions: Path, say: Callable[[str], None]) -> list[Resul
             gradebook.enter_set(book, name, one.questions, course.due[name])
         for record, replaces in done:
             gradebook.enter(book, record, replaces)
-            say(line(record))
             entries = gradebook.entries(book, record)
             student, asked = students[record.student], sets[record.set].questions
             results[record.student, record.set] = exports.result(
                 student, record, entries, asked, course.due[record.set], course.rules, run.now
             )
-    ordered = [results[handed_in.student, asked.name] for handed_in, asked in tasks]
+    ordered = [
+        replace(
+            results[handed_in.student, asked.name],
+            late=handed_in.late,
+            moodle=roster.moodle_folder(handed_in.path, submissions),
+        )
+        for handed_in, asked in tasks
+    ]
     if ordered:
         publish(course, ordered)
     everybody = list(students.values())
@@ -321,7 +344,7 @@ def forget(course: Course, student: str) -> list[Path]:
     found = [*course.folder.glob(f"records/*/{student}.json"), *filter(Path.exists, folders)]
     if not (known or found):
         raise roster.BadRoster(f"nothing is kept of anybody with the id {student!r}")
-    there = [*found, *course.folder.glob("marks/*.csv")]
+    there = [*found, *course.folder.glob("marks/*.csv"), *course.folder.glob("marks/*.zip")]
     for path in there:
         if path.is_dir():
             shutil.rmtree(path)
@@ -331,7 +354,7 @@ def forget(course: Course, student: str) -> list[Path]:
 
 
 def publish(course: Course, results: list[Result]) -> None:
-    """Write the tables and a feedback page a submission."""
+    """Write the tables, a feedback page a submission, and for Moodle a zip of those that are final."""
     tables = course.folder / "marks"
     records.write_whole(tables / "marks.csv", exports.everything(results))
     records.write_whole(tables / "canvas.csv", exports.canvas(results))
@@ -348,3 +371,13 @@ def publish(course: Course, results: list[Result]) -> None:
     for one in results:
         place = course.folder / "feedback" / one.student.id / f"{one.record.set}.html"
         records.write_whole(place, feedback.page(one))
+    for name in {one.record.set for one in results}:
+        pages = {
+            f"{one.moodle}/{name}.html": feedback.page(one).encode()
+            for one in results
+            if one.record.set == name and one.moodle and one.final
+        }
+        archive = tables / f"moodle-feedback-{name}.zip"
+        archive.unlink(missing_ok=True)
+        if pages:
+            archive.write_bytes(zipped(pages))

@@ -8,9 +8,10 @@ that cell or that question; the process is then started anew without it.
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -19,7 +20,7 @@ import numpy as np
 from aggbandit import checks
 from classroom import frames
 from classroom.jail import Limits, Process
-from classroom.notebooks import Notebook, Question, answer_of, code_number, source, writable
+from classroom.notebooks import Notebook, Question, answer_of, cell_names, code_number, source, writable
 
 Status = Literal[
     "ok",
@@ -46,6 +47,7 @@ GIVEN_UP = {True: "your notebook takes too long", False: "your code ended its pr
 PICTURES = 60  # figures of a submission that are kept
 TEXT = 10_000  # characters of what a cell printed that are kept
 MESSAGE = 300  # characters of anything else that the process says: a call has seen the instances that mark
+COUNTED = re.compile(r"\(<?(?:code )?cell (\d{1,6})>?, line ")  # how Python and the worker place an error
 RESTARTS = 10  # how often a submission may end its process; then what is left is not tried any more
 
 
@@ -247,7 +249,9 @@ def mark_notebook(
         start: starts a worker.
         limits: what it may use.
     """
+    asked = list(asked)
     cells = [source(cell) for cell in notebook["cells"] if cell.get("cell_type") == "code"]
+    names = cell_names(notebook, asked)
     session = Session(cells, start, limits)
     try:
         session.ready()
@@ -257,9 +261,26 @@ def mark_notebook(
             else by_hand(notebook, blank, question)
             for question in asked
         )
-        return marks, dict(sorted(session.runs.items()))
+        placed = tuple(replace(mark, note=with_names(mark.note, names)) for mark in marks)
+        runs = {number: run_with_names(run, names) for number, run in sorted(session.runs.items())}
+        return placed, runs
     finally:
         session.close()
+
+
+def with_names(text: str, names: list[str]) -> str:
+    """What was said of an error, with the name of its cell in place of the number."""
+
+    def named(found: re.Match[str]) -> str:
+        number = int(found[1]) - 1
+        return f"({names[number]}, line " if 0 <= number < len(names) else found[0]
+
+    return COUNTED.sub(named, text)
+
+
+def run_with_names(run: Reply, names: list[str]) -> Reply:
+    """What a cell did; what it printed stays as it is."""
+    return run if run.outcome == "done" else replace(run, text=with_names(run.text, names))
 
 
 def checked(session: Session, question: Question, seed: int, number: int | None) -> Mark:

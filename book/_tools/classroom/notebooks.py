@@ -8,7 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,7 @@ PRIVATE = ("check", "function", "rubric", "variants", "variant")  # entries of `
 
 KINDS = ("code", "markdown", "raw")
 LARGEST = 2 * 10**7  # bytes of a notebook
+BEGINNING = 40  # characters of a cell, to tell it from others
 
 Notebook = dict[str, Any]
 Cell = dict[str, Any]
@@ -153,6 +154,20 @@ def code_number(notebook: Notebook, name: str) -> int | None:
     """Which of the code cells answers a question, counted from 0; None where none does."""
     code = (cell for cell in notebook["cells"] if cell.get("cell_type") == "code")
     return next((number for number, cell in enumerate(code) if answers(cell, name)), None)
+
+
+def cell_names(notebook: Notebook, asked: Iterable[Question]) -> list[str]:
+    """For each code cell what it is called: by the question it answers, or else by how it begins; a student's
+    notebook does not count its cells."""
+    titles = {code_number(notebook, one.name): one.title for one in asked}
+    code = [source(cell) for cell in notebook["cells"] if cell.get("cell_type") == "code"]
+    return [titles.get(number, beginning(text)) for number, text in enumerate(code)]
+
+
+def beginning(text: str) -> str:
+    """A cell by its first line."""
+    lines = text.strip().splitlines()
+    return f'the cell that begins "{lines[0][:BEGINNING].strip()}"' if lines else "an empty cell"
 
 
 def answer_of(notebook: Notebook, question: str) -> str | None:

@@ -30,7 +30,7 @@ class Record:
         note: what to tell the student about that.
         when: when it was handed in, as ISO 8601, or None where that is not known.
         marks: one a question.
-        cells: what came of each code cell that has run, `done` or how else it ended, with its text.
+        cells: for each code cell that has run its name, `done` or how else it ended, and its text.
     """
 
     student: str
@@ -41,7 +41,7 @@ class Record:
     note: str
     when: str | None
     marks: tuple[Mark, ...]
-    cells: tuple[tuple[int, str, str], ...] = ()
+    cells: tuple[tuple[str, str, str], ...] = ()
 
 
 def path_of(folder: Path, set_name: str, student: str) -> Path:

@@ -12,6 +12,7 @@ import io
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -80,10 +81,16 @@ def pack(course: Course, seconds: float) -> Path:
 
 def readme(course: Course, seconds: float) -> str:
     sets = "\n".join(
-        f"- `{name}.ipynb`" + (f", due {due}" if due else "") for name, due in course.due.items()
+        f"- `{name}.ipynb`" + (f", due {in_words(due)}" if due else "") for name, due in course.due.items()
     )
     ready = READY if MACHINE.exists() else ""
     return README.format(name=course.name, ready=ready, sets=sets, seconds=seconds)
+
+
+def in_words(due: str) -> str:
+    """A moment as a person writes it, with its time zone."""
+    moment = datetime.fromisoformat(due)
+    return f"{moment:%A} {moment.day} {moment:%B %Y, %H:%M} ({moment.tzname()})"
 
 
 def wheel() -> tuple[str, bytes]:

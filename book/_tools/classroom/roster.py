@@ -17,7 +17,7 @@ from pathlib import Path
 from classroom.notebooks import writable
 
 ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@-]{0,63}")
-CANVAS = re.compile(r"[^_]+_(?:LATE_)?(?P<id>\d+)_\d+_(?P<name>.+)")
+CANVAS = re.compile(r"[^_]+_(?P<late>LATE_)?(?P<id>\d+)_\d+_(?P<name>.+)")
 MOODLE = re.compile(r"(?P<name>.+)_\d+_assignsubmission_file.*")
 AGAIN = re.compile(r"-\d+(?=\.ipynb$)")  # what Canvas appends to a file handed in once more
 COPY = re.compile(r" ?\(\d+\)(?=\.ipynb$)")  # what a browser appends to a file downloaded once more
@@ -58,6 +58,7 @@ class Submission:
         when: when it was handed in, where that is known.
         problem: `missing`, `wrong name` or, of a file that may be meant for any set, `unclear`; or empty.
         note: what to tell the student about the problem.
+        late: whether Canvas says that it is late.
     """
 
     student: str
@@ -66,6 +67,7 @@ class Submission:
     when: datetime | None = None
     problem: str = ""
     note: str = ""
+    late: bool = False
 
 
 def read(path: Path) -> list[Student]:
@@ -128,7 +130,7 @@ def submissions(
         been marked before.
     """
     whose = claimed(folder, students)
-    files = {one.id: list(files_of(folder, whose, one)) for one in students}
+    files = {one.id: list(files_of(folder, whose, one, sets)) for one in students}
     for name in sets:
         found = [submission(one, name, files[one.id], sets) for one in students]
         if name in begun or any(one.problem in ("", "wrong name") for one in found):
@@ -140,11 +142,11 @@ def submission(one: Student, name: str, files: list[tuple[str, Path]], sets: lis
     right = [path for shown, path in files if shown == f"{name}.ipynb"]
     if right:
         latest = max(right, key=lambda path: (handed_in(path) or datetime.min.replace(tzinfo=UTC), path.name))
-        return Submission(one.id, name, latest, handed_in(latest))
+        return Submission(one.id, name, latest, handed_in(latest), late=late_by_canvas(latest))
     copies = [path for shown, path in files if COPY.sub("", shown) == f"{name}.ipynb"]
     if copies:
         latest = max(copies, key=lambda path: path.name)
-        return Submission(one.id, name, latest, handed_in(latest))
+        return Submission(one.id, name, latest, handed_in(latest), late=late_by_canvas(latest))
     strays = [(shown, path) for shown, path in files if is_stray(shown, sets)]
     here = [shown for shown, path in strays if path.parent.name == name]
     loose = [shown for shown, path in strays if path.parent.name not in sets]
@@ -152,6 +154,19 @@ def submission(one: Student, name: str, files: list[tuple[str, Path]], sets: lis
         note = f"{writable((here or loose)[0])} was handed in; the file must be named {name}.ipynb"
         return Submission(one.id, name, None, None, "wrong name" if here else "unclear", note)
     return Submission(one.id, name, None, None, "missing", "nothing was handed in")
+
+
+def late_by_canvas(path: Path) -> bool:
+    """Whether Canvas has given a file the mark of what is late."""
+    canvas = CANVAS.fullmatch(path.name)
+    return canvas is not None and canvas["late"] is not None
+
+
+def moodle_folder(path: Path | None, folder: Path) -> str:
+    """The folder that Moodle has given a file, which says for whom it was handed in; empty where it has
+    not."""
+    top = path.relative_to(folder).parts[0] if path else ""
+    return top if MOODLE.fullmatch(top) else ""
 
 
 def is_stray(shown: str, sets: list[str]) -> bool:
@@ -166,7 +181,7 @@ def strays(folder: Path, students: list[Student], sets: list[str]) -> list[str]:
     return [
         str(path.relative_to(folder))
         for one in students
-        for shown, path in files_of(folder, whose, one)
+        for shown, path in files_of(folder, whose, one, sets)
         if is_stray(shown, sets) and path.parent.name not in sets
     ]
 
@@ -222,7 +237,9 @@ def remedy(path: Path) -> str:
     return "no student's; work lies in a folder called like the student's id"
 
 
-def files_of(folder: Path, whose: dict[Path, str], one: Student) -> Iterator[tuple[str, Path]]:
+def files_of(
+    folder: Path, whose: dict[Path, str], one: Student, sets: list[str]
+) -> Iterator[tuple[str, Path]]:
     """The files that a student has handed in: the name that the student gave each, and where it is."""
     for path in (path for path, whom in whose.items() if whom == one.id):
         canvas = CANVAS.fullmatch(path.name)
@@ -234,7 +251,12 @@ def files_of(folder: Path, whose: dict[Path, str], one: Student) -> Iterator[tup
                 if file.name != "timestamp.txt" and is_plain(file, folder)
             )
         elif canvas and is_plain(path, folder):
-            yield AGAIN.sub("", canvas["name"]), path
+            yield given(canvas["name"], sets), path
+
+
+def given(name: str, sets: list[str]) -> str:
+    """The name that a file had before Canvas appended to it: a set's own name may end in a number, too."""
+    return name if name.removesuffix(".ipynb") in sets else AGAIN.sub("", name)
 
 
 def is_plain(path: Path, folder: Path) -> bool:

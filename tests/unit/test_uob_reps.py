@@ -58,6 +58,20 @@ def test_the_nearest_row_has_one_factor_between_its_bounds(width, spread):
     np.testing.assert_allclose(value, terms.sum(axis=1), rtol=1e-9, atol=1e-9)
 
 
+def test_a_row_that_meets_no_bound_is_that_of_the_weights_and_the_others_are_found_beside_it():
+    rng = np.random.default_rng(4)
+    log_weight = rng.standard_normal((2, 4))
+    lower, upper = np.zeros((2, 4)), np.ones((2, 4))
+    lower[1, 0] = 0.9
+    value, log_p, free = nearest_rows(log_weight, Bounds.of(lower, upper))
+    weight = np.exp(log_weight)
+    np.testing.assert_allclose(np.exp(log_p[0]), weight[0] / weight[0].sum(), rtol=1e-14)
+    assert value[0] == pytest.approx(np.log(weight[0].sum()), rel=1e-14)
+    rest = weight[1] * [0, 0.1, 0.1, 0.1] / weight[1, 1:].sum() + [0.9, 0, 0, 0]
+    np.testing.assert_allclose(np.exp(log_p[1]), rest, rtol=1e-14)
+    np.testing.assert_array_equal(free, [[True] * 4, [False, True, True, True]])
+
+
 def test_the_largest_mean_is_that_of_a_linear_program():
     rng = np.random.default_rng(3)
     for width in (0.0, 0.1, 0.5, 2.0):
@@ -278,7 +292,7 @@ def test_a_projection_that_is_not_found_leaves_everything_as_it_was(which, monke
     world, learner = ab.night_driver(), learners(30)[which]
     played(learner, world, ab.losses.fixed(world.loss, 3))
     before, bounds = learner.snapshot(), (learner.iterate.visits.lower, learner.iterate.visits.upper)
-    monkeypatch.setattr(uob_reps, "interval_projection", not_found)
+    monkeypatch.setattr(uob_reps, "_projection", not_found)
     rng = np.random.default_rng(1)
     for _ in range(10):
         trajectory = world.mdp.rollout(ab.uniform_policy(world.mdp), rng)

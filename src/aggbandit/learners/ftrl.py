@@ -177,10 +177,10 @@ class RegularizedCells:
         if not theta.min() > 0:
             nothing = np.zeros(theta.shape)
             return Reply(np.inf, nothing, self.rows, nothing, None)
-        y = 2 * theta / (half + np.sqrt(half**2 + 4 * log * theta))
-        mass = np.where(there, y**-2, 0.0)
-        curvature = np.where(there, 2 * y**-3 / (2 * log * y + half), 0.0)
-        conjugate = np.where(there, -theta / y**2 + 2 * half / y - 2 * log * np.log(y), 0.0)
+        root = (half + np.sqrt(half**2 + 4 * log * theta)) / (2 * theta)  # 1/y, of the mass
+        mass = root * root * there
+        curvature = 2 * mass * root / (2 * log / root + half)
+        conjugate = (2 * half * root - theta * root * root + 2 * log * np.log(root)) * there
         return Reply(float(conjugate.sum()), mass, self.rows, curvature, None)
 
     def inside(self, potential: FloatArray, slope: FloatArray) -> FloatArray:

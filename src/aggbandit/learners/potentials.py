@@ -191,8 +191,10 @@ def differences(potential: FloatArray, rows: FloatArray) -> FloatArray:
     """
     horizon, width, n_actions, _ = rows.shape
     flat = rows.reshape(horizon, width * n_actions, width)
-    expected = (flat @ onward(potential)[:, :, None]).reshape(horizon, width, n_actions)
-    return np.asarray(potential[:, :, None] - expected)
+    x = np.empty((horizon, width, n_actions))
+    x[...] = potential[:, :, None]
+    x[:-1] -= (flat[:-1] @ potential[1:, :, None]).reshape(horizon - 1, width, n_actions)
+    return x
 
 
 def minimize_over_potentials(cells: Cells, potential: FloatArray) -> Minimum:
@@ -260,6 +262,7 @@ class _Band:
         self.rows = np.zeros((horizon, width, 3 * width))
         step, state, entry = self.rows.strides
         self.band = as_strided(self.rows, (horizon, width, 2 * width), (step, state + entry, entry))
+        self.diagonal = as_strided(self.rows, (horizon, width), (step, state + entry))
 
     def solve(self, at: Reply, right: FloatArray) -> FloatArray:
         """Hessian⁻¹ `right`, both (H, W). Raises NoMinimizer."""
@@ -268,17 +271,16 @@ class _Band:
         weighted = at.curvature.reshape(horizon, -1, 1) * flat
         here, across = self.rows[:, :, :width], self.rows[:-1, :, width : 2 * width]
         here[0] = 0.0
-        np.matmul(np.swapaxes(weighted[:-1], 1, 2), flat[:-1], out=here[1:])
+        np.matmul(weighted[:-1].swapaxes(1, 2), flat[:-1], out=here[1:])
         if at.bend is not None:
             here[1:] += at.bend[:-1]
-        numbers = np.arange(width)
-        here[:, numbers, numbers] += at.curvature.sum(axis=2)
+        self.diagonal += at.curvature.sum(axis=2)
         np.negative(weighted.reshape(horizon, width, n_actions, width)[:-1].sum(axis=2), out=across)
-        diagonal = here[:, numbers, numbers]
-        dead = diagonal < NO_MASS
-        here[:, numbers, numbers] = np.where(dead, 1.0, diagonal)
+        dead = self.diagonal < NO_MASS
+        if dead.any():
+            self.diagonal[dead], right = 1.0, np.where(dead, 0.0, right)
         columns = self.band.reshape(horizon * width, 2 * width)
-        _, solved, info = dpbsv(columns.T, np.where(dead, 0.0, right).ravel(), lower=1, overwrite_ab=1)
+        _, solved, info = dpbsv(columns.T, right.ravel(), lower=1, overwrite_ab=1)
         if info > 0:
             raise NoMinimizer("rounding made the Hessian of the dual function indefinite")
         return np.asarray(solved.reshape(horizon, width))

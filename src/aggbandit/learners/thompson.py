@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import solve_triangular
+from scipy.linalg.lapack import dtrtrs
 
 from aggbandit._arrays import (
     FloatArray,
@@ -97,7 +97,7 @@ class ThompsonSampling:
     def _switch(self) -> None:
         """Mean, factor and inverse of the posterior as it stands."""
         self.factor: FloatArray = np.asarray(np.linalg.cholesky(self.moment), dtype=np.float64)
-        half = solve_triangular(self.factor, np.eye(len(self.moment)), lower=True)
+        half, _ = dtrtrs(self.factor.T, np.eye(len(self.moment)), trans=1)
         self.inverse: FloatArray = half.T @ half
         self.mean: FloatArray = self.inverse @ self.response
         self.grown = 1.0
@@ -122,7 +122,8 @@ class ThompsonSampling:
         """
         check_rng(rng)
         normal = rng.standard_normal(len(self.mean))
-        draw = self.mean + self.scale * solve_triangular(self.factor, normal, lower=True, trans="T")
+        spread, _ = dtrtrs(self.factor.T, normal)  # of covariance A^-1
+        draw = self.mean + self.scale * spread
         return plan(draw.reshape(self.cells), self.visits)
 
     @alone
@@ -138,12 +139,12 @@ class ThompsonSampling:
         """
         check_aggregate(feedback, self.visits.shape, self.visits.initial_state)
         passed = np.ravel_multi_index(feedback.trajectory.cells[:3], self.cells)
-        self.moment[np.ix_(passed, passed)] += 1.0
+        self.moment[passed[:, None], passed] += 1.0
         self.response[passed] += feedback.total
         # The inverse by Sherman and Morrison; the determinant grows by 1 + x' A^-1 x.
         moved = self.inverse[:, passed].sum(axis=1)
         ratio = 1.0 + float(moved[passed].sum())
-        self.inverse -= np.outer(moved, moved) / ratio
+        self.inverse -= moved[:, None] * (moved / ratio)
         self.grown *= ratio
         self.visits.observe(feedback.trajectory)
         if self.grown >= self.growth:

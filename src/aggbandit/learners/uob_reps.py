@@ -122,8 +122,9 @@ class Rows(NamedTuple):
 def nearest_rows(log_weight: FloatArray, bounds: Bounds) -> Rows:
     """The rows of probabilities between bounds that maximize `sum p (log w - log p)`.
 
-    They are `p = min(max(lower, factor w), upper)`. The sum grows with the factor, piece by piece between the
-    factors at which some entry meets a bound; the piece is found by bisection over these.
+    They are `p = min(max(lower, factor w), upper)`. Where no bound is met, the factor is one over the sum of
+    w. Otherwise the sum of p grows with the factor, piece by piece between the factors at which some entry
+    meets a bound; the piece is found by bisection over these.
 
     Args:
         log_weight: (..., S) log w, finite.
@@ -141,30 +142,43 @@ def nearest_rows(log_weight: FloatArray, bounds: Bounds) -> Rows:
     """
     top = log_weight.max(axis=-1, keepdims=True)
     v = log_weight - top
+    total = np.log(np.exp(v).sum(axis=-1, keepdims=True))
+    # Mostly no bound is met, and the row is that of the weights.
+    log_p, value, free = v - total, (total + top)[..., 0], np.ones(v.shape, dtype=np.bool_)
+    met = ((log_p < bounds.log_lower) | (log_p > bounds.log_upper)).any(axis=-1)
+    if met.any():
+        cut = _cut_off(v[met], Bounds(*(bound[met] for bound in bounds)))
+        log_p[met], value[met], free[met] = cut.log_p, cut.value + top[met, 0], cut.free
+    return Rows(value, log_p, free)
+
+
+def _cut_off(v: FloatArray, bounds: Bounds) -> Rows:
+    """`nearest_rows` of the logarithms v, (N, S), where some bound is met."""
     enters, leaves = bounds.log_lower - v, bounds.log_upper - v
-    pieces = np.sort(np.concatenate([enters, leaves], axis=-1), axis=-1)
-    begin = np.zeros((*v.shape[:-1], 1), dtype=np.int64)
+    pieces = np.concatenate([enters, leaves], axis=-1)
+    pieces.sort(axis=-1)
+    number = np.arange(len(v))
+    begin = np.zeros(len(v), dtype=np.int64)
     end = np.full_like(begin, pieces.shape[-1] - 1)
     for _ in range(int(pieces.shape[-1]).bit_length()):
         middle = (begin + end) // 2
-        factor = np.take_along_axis(pieces, middle, axis=-1)
-        too_little = _cut(factor + v, bounds).sum(axis=-1, keepdims=True) <= 1
+        too_little = _cut(pieces[number, middle, None] + v, bounds).sum(axis=-1) <= 1
         begin, end = np.where(too_little, middle, begin), np.where(too_little, end, middle)
-    first, last = (np.take_along_axis(pieces, place, axis=-1) for place in (begin, end))
+    first, last = pieces[number, begin, None], pieces[number, end, None]
     free = (enters <= first) & (leaves >= last)
     stuck = np.where(free, 0.0, np.where(leaves <= first, bounds.upper, bounds.lower))
     left = np.maximum(1 - stuck.sum(axis=-1, keepdims=True), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
         factor = np.log(left) - np.logaddexp.reduce(np.where(free, v, -np.inf), axis=-1, keepdims=True)
-    factor = np.clip(np.where(np.isnan(factor), last, factor), first, last)
-    log_p = np.clip(factor + v, bounds.log_lower, bounds.log_upper)
+    factor = np.minimum(np.maximum(np.where(np.isnan(factor), last, factor), first), last)
+    log_p = np.minimum(np.maximum(factor + v, bounds.log_lower), bounds.log_upper)
     p = np.exp(log_p)
     terms = np.where(p > 0, p * (v - np.where(p > 0, log_p, 0.0)), 0.0)
-    return Rows(terms.sum(axis=-1) + top[..., 0], log_p, free)
+    return Rows(terms.sum(axis=-1), log_p, free)
 
 
 def _cut(log_p: FloatArray, bounds: Bounds) -> FloatArray:
-    return np.asarray(np.exp(np.clip(log_p, bounds.log_lower, bounds.log_upper)))
+    return np.asarray(np.exp(np.minimum(np.maximum(log_p, bounds.log_lower), bounds.log_upper)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -213,9 +227,9 @@ class IntervalCells:
         weight = mass / np.where(share > 0, share, 1.0)
         horizon, n_states = potential.shape
         flat = loose.reshape(horizon, -1, n_states)
-        bend = -np.swapaxes(weight.reshape(horizon, -1, 1) * flat, 1, 2) @ flat
+        bend = (weight.reshape(horizon, -1, 1) * flat).swapaxes(1, 2) @ -flat
         numbers = np.arange(n_states)
-        bend[:, numbers, numbers] += np.einsum("hsa,hsat->ht", mass, loose)
+        bend[:, numbers, numbers] += (mass.reshape(horizon, 1, -1) @ flat)[:, 0]
         return Reply(float(mass.sum()), mass, p, mass, bend)
 
     def start(self, log_visits: FloatArray) -> FloatArray:
@@ -258,10 +272,14 @@ def interval_projection(
     Source:
         Jin, Jin, Luo, Sra and Yu (2020), Appendix A.2, where a generic solver finds it.
     """
-    cells = IntervalCells(log_weight, Bounds.of(lower, upper), met)
+    return _projection(IntervalCells(log_weight, Bounds.of(lower, upper), met), log_visits)
+
+
+def _projection(cells: IntervalCells, log_visits: FloatArray) -> FloatArray:
+    """`interval_projection`, of weights and bounds in cells."""
     minimum = minimize_over_potentials(cells, cells.start(log_visits))
     log_mass, rows = cells.log_mass(minimum.potential)
-    return np.asarray(np.where(met[:, :, None], log_mass, 0.0)[..., None] + rows.log_p)
+    return np.asarray(np.where(cells.met[:, :, None], log_mass, 0.0)[..., None] + rows.log_p)
 
 
 # --- learners -----------------------------------------------------------------------------------------------
@@ -284,6 +302,12 @@ class CountedIterate:
         self.order = np.roll(np.arange(n_states), -visits.initial_state)  # the initial state first
         self.log_q: FloatArray = np.full(visits.shape, -math.log(n_states * n_actions * n_states))
         self.log_q[0] = -math.log(n_actions * n_states)
+        self.bounds = self._bounds(visits)
+
+    def _bounds(self, visits: IntervalDynamics) -> Bounds:
+        """The intervals, in the order of the states within; they stand still during an epoch."""
+        o = self.order
+        return Bounds.of(*(b[:, o][:, :, :, o] for b in (visits.lower, visits.upper)))
 
     @property
     def policy(self) -> FloatArray:
@@ -325,10 +349,11 @@ class CountedIterate:
         """
         visits, o = self.visits.after(trajectory), self.order
         rearranged = np.broadcast_to(loss, visits.shape)[:, o][:, :, :, o]
-        lower, upper = (b[:, o][:, :, :, o] for b in (visits.lower, visits.upper))
-        log_visits = np.logaddexp.reduce(self.log_q, axis=(2, 3))
-        self.log_q = interval_projection(self.log_q - rearranged, lower, upper, log_visits, self.met)
-        self.visits = visits
+        bounds = self.bounds if visits.lower is self.visits.lower else self._bounds(visits)
+        log_visits = np.log(np.exp(self.log_q).sum(axis=(2, 3)))
+        cells = IntervalCells(self.log_q - rearranged, bounds, self.met)
+        self.log_q = _projection(cells, log_visits)
+        self.visits, self.bounds = visits, bounds
 
     def check_run(self, mdp: FiniteHorizonMDP) -> None:
         """Refuse another world.
@@ -353,7 +378,7 @@ class CountedIterate:
         """
         log_q = snapshots.read(snapshot, arguments, log_q=self.log_q.shape)["log_q"]
         self.visits.restore(snapshot)
-        self.log_q = log_q
+        self.log_q, self.bounds = log_q, self._bounds(self.visits)
 
 
 class UCOREPS:

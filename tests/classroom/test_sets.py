@@ -237,7 +237,7 @@ SLIPS = {
         Slip("eta = 1 / max(fallen, 1 / (2 * eta0))", "eta = eta0", "the rate is raised in the round itself"),
         Slip("max(fallen, 1 / (2 * eta0))", "fallen", "never more than 2 eta0"),
         Slip("z_hat @ epsilon", "y @ epsilon", "not by what was chosen"),
-        Slip("2 * n * abs", "2 * abs", "with the factor n"),
+        Slip("2 * n * abs", "2 * abs", "the inverse of the rate, falls by as much as"),
         Slip("loss @ z_hat", "loss @ y", "the loss that is read"),
         Slip("H @ (y - x)", "H @ (z_hat - x)", "the direction that was tried"),
         Slip("guess = n * total", "guess = total", "the estimate has the factor n"),
@@ -269,3 +269,4 @@ def test_a_slip_is_found_and_named(stem: str, check: str, slip: Slip) -> None:
     found = report(stem, cell, cell.source.replace(slip.old, slip.new))
     assert found.verdict == "wrong", found
     assert slip.said.lower() in str(found).lower(), found
+    assert "2 n" not in str(found), "the report writes the formula that is asked for"

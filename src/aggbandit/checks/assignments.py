@@ -9,6 +9,7 @@ import numpy as np
 
 from aggbandit._arrays import FloatArray
 from aggbandit.checks.instances import SmallBody, SmallWorld, small_body, small_world
+from aggbandit.checks.reduction import FALLS, fall
 from aggbandit.checks.report import Candidate, Fault, check, close
 from aggbandit.mdp import FiniteHorizonMDP
 
@@ -169,18 +170,18 @@ def _steps(game: _Game, t: int, x: FloatArray, eta: float) -> tuple[float, dict[
     z = y + game.moves[t]
     tried, moved = hessian @ (y - x), hessian @ (z - x)
 
-    def raised(fall: float, clip: float = 2.0) -> float:
-        return float(1 / max(1 / eta - fall, 1 / (clip * game.eta0)))
+    def raised(much: float, clip: float = 2.0) -> float:
+        return float(1 / max(1 / eta - much, 1 / (clip * game.eta0)))
 
-    fall = float(2 * n * abs(z @ epsilon))
-    unclipped = 1 / (1 / eta - fall) if fall < 1 / eta else np.inf
-    rate, total = raised(fall), loss @ z
+    paid = fall(n, z, epsilon)
+    unclipped = 1 / (1 / eta - paid) if paid < 1 / eta else np.inf
+    rate, total = raised(paid), loss @ z
     steps = {
         RIGHT: rate * n * total * tried,
         "the rate is raised in the round itself, before the step": eta * n * total * tried,
-        "the rate rises by what was played, z, not by what was chosen, y": raised(2 * n * abs(y @ epsilon))
+        "the rate rises by what was played, z, not by what was chosen, y": raised(fall(n, y, epsilon))
         * (n * total * tried),
-        "1/eta falls by 2 n |z.epsilon|, with the factor n": raised(fall / n) * n * total * tried,
+        FALLS: raised(fall(1, z, epsilon)) * n * total * tried,
         "the loss that is read is that of z, not of y": rate * n * (loss @ y) * tried,
         "the estimate goes along y - x, the direction that was tried, not along z - x": rate
         * n

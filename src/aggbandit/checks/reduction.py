@@ -14,6 +14,25 @@ from aggbandit.mdp import FiniteHorizonMDP
 
 # --- rates --------------------------------------------------------------------------------------------------
 
+FALLS = "1/eta, the inverse of the rate, falls by as much as Algorithm 2 says"
+
+
+def fall(dimension: int, point: FloatArray, epsilon: FloatArray) -> float:
+    """By how much 1/eta falls after a round, for all checks that ask it.
+
+    Args:
+        dimension: n.
+        point: (D,) what was played.
+        epsilon: (D,) the announced perturbations.
+
+    Returns:
+        The fall, nonnegative.
+
+    Source:
+        Algorithm 2, line 9.
+    """
+    return float(2 * dimension * abs(point @ epsilon))
+
 
 @check(
     "a function of eta, the dimension n, y (D,), z_hat (D,) and epsilon (D,) that returns the next rate of "
@@ -31,15 +50,14 @@ def increasing_rate(answer: Candidate, rng: np.random.Generator) -> Iterator[Fau
     if found < eta:
         yield Fault("the rate never falls", "", f"yours falls by {eta - found:.3g}")
         return
-    fall = np.asarray(1 / eta - 1 / found)
-    if np.isclose(fall, 2 * n * (y @ epsilon), rtol=1e-7):
+    fell, wanted = float(1 / eta - 1 / found), fall(n, z_hat, epsilon)
+    if np.isclose(fell, fall(n, y, epsilon), rtol=1e-7):
         yield Fault("the increase pays for what was played, z_hat", "", "yours takes y, what was chosen")
         return
-    wanted = float(2 * n * abs(z_hat @ epsilon))
-    if abs(fall - wanted) > 1e-7 * (1 + wanted):
-        way = "much" if fall > wanted else "little"
-        amount = f"yours lowers it by {fall:.3g}, {abs(fall - wanted):.3g} too {way}"
-        yield Fault("1/eta, the inverse of the rate, falls by as much as Algorithm 2 says", "", amount)
+    if abs(fell - wanted) > 1e-7 * (1 + wanted):
+        way = "much" if fell > wanted else "little"
+        amount = f"yours lowers it by {fell:.3g}, {abs(fell - wanted):.3g} too {way}"
+        yield Fault(FALLS, "", amount)
 
 
 # --- confidence and epochs ----------------------------------------------------------------------------------

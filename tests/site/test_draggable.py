@@ -17,11 +17,12 @@ from typing import Any
 import numpy as np
 import pytest
 from playwright.sync_api import Browser, Locator, Page
-from scipy.spatial import ConvexHull
+from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 import aggbandit as ab
 from aggbandit import figures
-from aggbandit.figures.chapters import ch02, ch03, ch04, ch05, ch10, ch11, index
+from aggbandit.figures.chapters import ch02, ch03, ch04, ch05, ch07, ch09, ch10, ch11, index
+from aggbandit.figures.shapes import TRIANGLE
 
 draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the name means the function
 
@@ -170,7 +171,37 @@ def long_step() -> figures.Draggable:
     return figures.draggable("long_step", **ch05.long_step(FIELD, SPOT, angle=90, z=0.9), caption="Drag.")
 
 
+HABITS = np.array(
+    [
+        [0.80, 0.10, 0.10],
+        [0.50, 0.45, 0.05],
+        [0.10, 0.75, 0.15],
+        [0.05, 0.45, 0.50],
+        [0.15, 0.10, 0.75],
+        [0.50, 0.05, 0.45],
+    ]
+)
+STREETS, TENTH = np.array([0.0, 0.5, 1.0]), np.full(3, 0.1)
+ODD_HABITS = np.array([1, 0, 1, 0, 1, 0]) / 3
+
+
+def concave() -> figures.Draggable:
+    opposite = (HABITS[3] + HABITS[4]) / 2
+    drawn = ch07.concave(HABITS, ODD_HABITS, 0.02, STREETS, TENTH, to=opposite)
+    return figures.draggable("concave", **drawn, caption="Drag the line.")
+
+
+COUNTED = np.array([0.3, 0.4, 0.3])
+
+
+def two_rows() -> figures.Draggable:
+    rows = np.array([0.1, 0.6, 0.3]), np.array([0.25, 0.5, 0.25])
+    drawn = ch09.two_rows(COUNTED, *rows, w=0.4, names=WORLD.state_names)
+    return figures.draggable("two_rows", **drawn, caption="Drag a row.")
+
+
 EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
+    "concave": concave,
     "dials": dials,
     "direction": direction,
     "lifted": lifted,
@@ -180,6 +211,7 @@ EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "thales": thales,
     "time_lapse": time_lapse,
     "two_paths": two_paths,
+    "two_rows": two_rows,
 }
 """One figure of each module, as its chapter makes it."""
 
@@ -585,6 +617,99 @@ def test_the_end_of_a_step_that_is_dragged_is_where_it_was_dragged(draw: Callabl
     assert "direction 90°" in (shown.words() or "")
 
 
+def test_two_rows_stay_in_the_ball_and_are_as_far_apart_as_numpy_says(draw: Callable[..., Shown]) -> None:
+    rng, shown = np.random.default_rng(0), draw("two_rows")
+    middles = rng.dirichlet([2, 2, 2], size=60)
+    radii = np.r_[rng.uniform(0.05, 1.2, 40), rng.uniform(1.2, 2, 20)]
+    rows = rng.dirichlet([1, 1, 1], size=60)
+    places = rng.uniform(-0.5, 1.5, size=(60, 2))
+    corners = np.array([[0, 0], [0.5, np.sqrt(0.75)], [1, 0]])
+    sent = [
+        [*map(np.ndarray.tolist, (middle, row, place)), w]
+        for middle, row, place, w in zip(middles, rows, places, radii, strict=True)
+    ]
+    balls = shown.maths("m.ball(point[0], point[3])", sent)
+    gaps = shown.maths("m.apart(point[0], point[1])", sent)
+    pulled = shown.maths("m.pulled(point[0], point[3], point[1])", sent)
+    dragged = shown.maths("m.nearest(point[0], point[3], point[2])", sent)
+    far = shown.maths("m.farthest(point[0], point[3], m.pulled(point[0], point[3], point[1]))", sent)
+    np.testing.assert_allclose(gaps, np.abs(middles - rows).sum(axis=1), rtol=0, atol=1e-12)
+    for k, (middle, row, place, w) in enumerate(zip(middles, rows, places, radii, strict=True)):
+        edge = ch09.ball_corners(middle, w)
+        np.testing.assert_allclose(balls[k], edge, rtol=0, atol=1e-9)
+        for p in (pulled[k], dragged[k], far[k]):
+            assert sum(p) == pytest.approx(1, abs=1e-12)
+            assert min(p) >= -1e-12
+            assert np.abs(p - middle).sum() <= w + 1e-12
+        share = min(1, w / gaps[k])
+        np.testing.assert_allclose(pulled[k], middle + share * (row - middle), rtol=0, atol=1e-12)
+        candidates = np.vstack(
+            [np.linspace(p, q, 400) for p, q in zip(edge, np.roll(edge, -1, 0), strict=True)]
+        )
+        distance = np.linalg.norm(candidates @ corners - place, axis=1).min()
+        assert np.linalg.norm(dragged[k] @ corners - place) <= distance + 1e-9
+        gap = np.abs(np.array(far[k]) - pulled[k]).sum()
+        assert gap == pytest.approx(np.abs(candidates - pulled[k]).sum(axis=1).max(), abs=1e-9)
+        assert gap <= min(2, 2 * w) + 1e-12
+
+
+def test_a_smaller_ball_takes_both_rows_with_it(draw: Callable[..., Shown]) -> None:
+    shown = draw("two_rows")
+    shown.page.get_by_role("button", name="farthest truth").click()
+    assert "They are 0.80 apart, more than w; two rows of a ball can be 0.80" in (shown.words() or "")
+    radius = shown.page.get_by_role("slider", name="radius")
+    pull(shown.page, radius, -600, 0)
+    words = shown.words() or ""
+    assert words.startswith("Radius w = 0.20, ")
+    assert words.count("on the edge of the ball") == 2
+    assert "They are 0.40 apart, more than w; two rows of a ball can be 0.40" in words
+    pull(shown.page, radius, 600, 0)
+    shown.page.get_by_role("button", name="farthest truth").click()
+    assert "on the edge of the triangle" in (shown.words() or "")
+    assert "two rows of a ball can be 2.00" in (shown.words() or "")
+
+
+def test_the_estimate_lies_below_the_loss_by_the_optimistic_term(draw: Callable[..., Shown]) -> None:
+    rng, shown = np.random.default_rng(0), draw("concave")
+    ends = rng.dirichlet(np.ones(6), size=(60, 2)) @ HABITS
+    gammas = 10 ** rng.uniform(-3, 0, size=60)
+    states = [
+        {"gamma": gamma, "settled": bool(k % 2), "from": a.tolist(), "to": b.tolist()}
+        for k, (gamma, (a, b)) in enumerate(zip(gammas, ends @ TRIANGLE, strict=True))
+    ]
+    played = np.array(shown.maths("m.played(point, data)", states))
+    sections = shown.maths("m.section(point, m.measured(point, data), data)", states)
+    levels = shown.maths("m.ring(m.measured(point, data), 3)", states)
+    for state, q, (a, b), seen, ring in zip(states, played, ends, sections, levels, strict=True):
+        p = np.eye(6)[0] if state["settled"] else np.full(6, 1 / 6)
+        np.testing.assert_allclose(q, (1 - state["gamma"]) * p + state["gamma"] * ODD_HABITS, atol=1e-12)
+        moment = HABITS.T @ (q[:, None] * HABITS)
+        along = np.linspace(a, b, 61)
+        np.testing.assert_allclose(seen["losses"], along @ STREETS, rtol=0, atol=1e-9)
+        values = along @ STREETS - ch07.width(along, moment, TENTH)
+        np.testing.assert_allclose(seen["values"], values, rtol=0, atol=1e-9)
+        assert (values >= np.linspace(values[0], values[-1], 61) - 1e-12).all()
+        if ring:
+            x, y = np.transpose(ring)
+            third = y / np.sqrt(0.75)
+            around = np.column_stack([1 - x - third / 2, x - third / 2, third])
+            np.testing.assert_allclose(ch07.width(around, moment, TENTH), 3, rtol=0, atol=1e-9)
+    assert sum(map(bool, levels)) >= 50
+
+
+def test_without_exploration_there_is_no_surface(draw: Callable[..., Shown]) -> None:
+    shown = draw("concave")
+    pull(shown.page, shown.handle, -400, 0)
+    assert "M has rank 1" in (shown.words() or "")
+    shown.page.keyboard.press("ArrowUp")
+    assert "gamma = 0.001" in (shown.words() or "")
+    shown.page.keyboard.press("ArrowDown")
+    assert "M has rank 1" in (shown.words() or "")
+    shown.page.get_by_role("button", name="undecided").click()
+    assert "undecided between the six habits, gamma = 0.000" in (shown.words() or "")
+    assert "above its chord" in (shown.words() or "")
+
+
 def triangle(rng: np.random.Generator, rho: float) -> Iterator[list[float]]:
     """Points of the lifted wall, from its middle to a thousandth from a wall."""
     corners = np.array([[0, 0], [rho, rho], [-rho, rho]])
@@ -705,6 +830,27 @@ def test_the_barrier_is_the_packages(shared: Callable[..., Any]) -> None:
     reach = ask("m.reach(point.walls, point.x, [1, 0.5])", sent)
     nearest = [(b - A @ (x + far * np.array([1, 0.5]))).min() for x, far in zip(points, reach, strict=True)]
     np.testing.assert_allclose(nearest, 0, atol=1e-9)
+
+
+def test_a_polygon_is_met_where_scipy_says(shared: Callable[..., Any]) -> None:
+    rng, ask = np.random.default_rng(0), shared("convex")
+    for _ in range(10):
+        first, second = (hull.points[hull.vertices] for hull in map(ConvexHull, rng.random((2, 9, 2))))
+        (common,) = ask("m.overlap(point[0], point[1])", [[first.tolist(), second.tolist()]])
+        walls = np.vstack([ConvexHull(first).equations, ConvexHull(second).equations])
+        middle = np.mean(common, axis=0)
+        exact = HalfspaceIntersection(walls, middle).intersections
+        assert ConvexHull(common).volume == pytest.approx(ConvexHull(exact).volume, abs=1e-9)
+        assert np.abs(walls[:, :2] @ np.transpose(common) + walls[:, 2:]).min(axis=0).max() < 1e-9
+        places = rng.uniform(-0.5, 1.5, size=(9, 2)).tolist()
+        edge = np.vstack([np.linspace(p, q, 400) for p, q in zip(first, np.roll(first, -1, 0), strict=True)])
+        for place, found in zip(
+            places, ask("m.nearestIn(point[0], point[1])", [[first.tolist(), p] for p in places]), strict=True
+        ):
+            inside = (ConvexHull(first).equations @ [*place, 1] <= 0).all()
+            distance = 0 if inside else np.linalg.norm(edge - place, axis=1).min()
+            assert np.hypot(*np.subtract(found, place)) <= distance + 1e-12
+            assert (ConvexHull(first).equations @ [*found, 1] <= 1e-9).all()
 
 
 def test_the_flow_is_the_packages(shared: Callable[..., Any]) -> None:

@@ -25,18 +25,19 @@ from aggbandit.figures.style import (
     LOSS,
     LOSS_CMAP,
     MASS_CMAP,
+    PAPER,
     REGION,
     axes,
 )
 from aggbandit.figures.style import ESTIMATE as GUESS
 
 __all__ = [
+    "concave",
     "designs",
     "hidden_street",
     "how_wrong",
     "measured_and_promised",
     "six_habits",
-    "surface",
     "where_weights_go",
     "width",
 ]
@@ -152,75 +153,90 @@ def _ellipse(inverse: FloatArray, level: float) -> tuple[FloatArray, FloatArray]
     return _plane(middle + circle @ np.linalg.inv(np.linalg.cholesky(quadratic)) @ basis)
 
 
-# The first explorable
-
-_LOWEST = -2.0
+# The first moving figure
 
 
-def surface(
+def concave(
     points: FloatArray,
-    weights: FloatArray,
     mu: FloatArray,
     gamma: float,
     loss: FloatArray,
     epsilon: FloatArray,
-) -> Figure:
-    """The loss over the polygon of `points` (N, 3), and under it the mean of the optimistic estimate.
+    to: FloatArray,
+) -> dict[str, Any]:
+    """The dragged figure of the loss and the optimistic estimate's mean along a line, all but its caption.
 
-    `weights` p and exploration `mu`, shape (N,), are mixed with share `gamma`; `loss` and `epsilon` (3,).
-    Left in perspective, right along a line through the polygon. At gamma = 0 with `weights` on one point
-    there is no surface, and the picture says why.
+    It opens on a learner who has settled on habit 1 (`concave.js`).
+
+    Args:
+        points: (6, 3) the habits as shares of three streets, counterclockwise in the picture.
+        mu: (6,) how she explores.
+        gamma: The share of exploration that it opens on, positive.
+        loss: (3,) of the streets.
+        epsilon: (3,) how far each street's loss may be moved.
+        to: (3,) where the line ends that begins at habit 1.
+
+    Returns:
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
     """
-    q = (1 - gamma) * weights + gamma * mu
-    moment = points.T @ (q[:, None] * points)
-    rank = int(np.linalg.matrix_rank(moment, tol=1e-9, hermitian=True))
-    fig: Figure
-    fig, (left, right) = axes(1, 2, height=3.5, width_ratios=(1.25, 1))
-    flat = np.column_stack(_plane(points))
-    left.fill(*_tilted(flat, np.full(len(flat), _LOWEST)), fc=(FAINT, 0.5), ec=BASELINE, lw=1)
-    left.fill(*_tilted(flat, points @ loss), fc="#FFCC99", ec=LOSS, lw=1.4, alpha=0.7, zorder=5)
-    ways = np.linspace(0, 1, 61)[:, None]
-    line = points[0] + ways * ((points[3] + points[4]) / 2 - points[0])
-    right.plot(ways, line @ loss, color=LOSS)
-    if rank == np.linalg.matrix_rank(points):
-        _dome(left, points, moment, loss, epsilon)
-        values = line @ loss - width(line, moment, epsilon)
-        right.plot(ways, values, color=GUESS)
-        right.plot([0, 1], values[[0, -1]], color=BASELINE, ls="--", lw=1.2)
-    else:
-        words = (
-            "only habit 1 is ever\nplayed: of the others\nnothing is known,\nand they look\ninfinitely good"
-        )
-        right.text(0.5, -1.0, words, ha="center", va="center", fontsize=11)
-    left.scatter(
-        *_tilted(flat, np.full(len(flat), _LOWEST)), s=8 + 160 * q, color=LEARNER, zorder=3, clip_on=False
+    q = (1 - gamma) * np.eye(len(points))[0] + gamma * mu
+    ends = np.stack([points[0], to])
+    (first, second), deepest = (
+        width(ys, points.T @ (q[:, None] * points), epsilon) + 1e-9 for ys in (ends, points)
     )
-    left.set(xlim=(0.05, 1.12), ylim=(_LOWEST - 0.15, 1.55))
+    start, stop = (f"({', '.join(f'{share + 1e-9:.2f}' for share in y)})" for y in ends)
+    return {
+        "data": {"points": points, "mu": mu, "loss": loss, "epsilon": epsilon},
+        "start": {
+            "gamma": gamma,
+            "settled": True,
+            "from": ends[0] @ TRIANGLE,
+            "to": ends[1] @ TRIANGLE,
+        },
+        "still": _concave(points, q, loss, epsilon, ends),
+        "alt": f"She is settled on habit 1, gamma = {gamma + 1e-9:.3f}. The line runs from shares {start}, "
+        f"where the estimate lies {first:.2f} below the loss, to {stop}, where it lies {second:.2f} below. "
+        f"Between them it is above its chord. At a habit it lies at most {deepest.max():.2f} below.",
+    }
+
+
+def _concave(
+    points: FloatArray, q: FloatArray, loss: FloatArray, epsilon: FloatArray, ends: FloatArray
+) -> Figure:
+    """Left, the habits as large as `q`, with rings of equal depth and a line; right, loss and estimate on it."""
+    moment = points.T @ (q[:, None] * points)
+    fig: Figure
+    fig, (left, right) = axes(1, 2, height=3.4, width_ratios=(1.1, 1))
+    grid, inside = _grid(np.column_stack(_plane(points)), 160)
+    depth = np.where(inside, width(grid.reshape(-1, 3), moment, epsilon).reshape(inside.shape), np.nan)
+    for level in (0.25, 0.5, 1, 2, 4, 8):
+        if (shallow := depth <= level).any():
+            left.contourf(
+                *_plane(grid), np.where(shallow, 1.0, np.nan), levels=[0, 2], colors=[GUESS], alpha=0.13
+            )
+    left.plot(*_plane(shapes.closed(points)), color=INK, lw=1.2)
+    left.scatter(*_plane(points), s=20 + 420 * q, color=LEARNER, alpha=0.8, zorder=4)
+    left.plot(*_plane(ends), color=INK, lw=1.8, zorder=5)
+    middle = points.mean(axis=0)
+    for k, y in enumerate(points, start=1):
+        left.text(*(y + 0.26 * (y - middle)) @ TRIANGLE, f"{k}", ha="center", va="center", weight="bold")
+    for letter, y in zip("AB", ends, strict=True):
+        left.plot(*(y @ TRIANGLE), "o", color=INK, ms=15, zorder=6)
+        left.text(*(y @ TRIANGLE), letter, color=PAPER, ha="center", va="center", fontsize=10, zorder=7)
+    left.set(xlim=(0.02, 0.95), ylim=(-0.05, 0.73), aspect="equal")
     left.axis("off")
-    left.set_title(f"rank of $M$: {rank}")
-    right.set(xlim=(0, 1), ylim=(_LOWEST, 1), xlabel="from habit 1 across", xticks=[])
+    ways = np.linspace(0, 1, 61)
+    along = ends[0] + ways[:, None] * (ends[1] - ends[0])
+    values = along @ loss - width(along, moment, epsilon)
+    right.plot(ways, along @ loss, color=LOSS)
+    right.plot(ways, values, color=GUESS)
+    right.plot([0, 1], values[[0, -1]], color=BASELINE, ls="--", lw=1.2)
+    right.set(xlim=(0, 1), ylim=(min(-2.0, 1.05 * values.min()), 1.05), ylabel="loss")
+    right.set_xticks([0, 1], ["A", "B"])
     return fig
 
 
-def _tilted(flat: FloatArray, height: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Points of the plane with a height, seen from the side and a little from above."""
-    return flat[..., 0] + 0.25 * flat[..., 1], 0.8 * flat[..., 1] + height
-
-
-def _dome(ax: Any, points: FloatArray, moment: FloatArray, loss: FloatArray, epsilon: FloatArray) -> None:
-    """Rings and spokes of the optimistic surface."""
-    middle = points.mean(axis=0)
-    closed = shapes.closed(points)
-    along = np.linspace(0, 1, 13)[:, None]
-    rim = np.vstack([a + along * (b - a) for a, b in itertools.pairwise(closed)])
-    curves = [middle + share * (rim - middle) for share in (0.25, 0.5, 0.75, 1.0)]
-    curves += [middle + along * (y - middle) for y in points]
-    for curve in curves:
-        height = curve @ loss - width(curve, moment, epsilon)
-        ax.plot(*_tilted(np.column_stack(_plane(curve)), height), color=GUESS, lw=1.1, zorder=4)
-
-
-# The second explorable
+# The second moving figure
 
 
 def where_weights_go(

@@ -1,4 +1,4 @@
-"""Pictures of chapter 9: L1 balls on a triangle, a wedge, two cities in one ball, epochs on a time line."""
+"""Pictures of chapter 9: L1 balls on a triangle, a wedge, two rows in one ball, epochs on a time line."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 
 from aggbandit._arrays import FloatArray
 from aggbandit.figures import shapes
-from aggbandit.figures.style import BASELINE, BOUND, ESTIMATE, FAINT, INK, LEARNER, REGION, WALL, axes
+from aggbandit.figures.style import BASELINE, BOUND, ESTIMATE, FAINT, INK, LEARNER, PAPER, REGION, WALL, axes
 
-__all__ = ["ball_and_radius", "epoch_lines", "two_cities", "wedge"]
+__all__ = ["ball_and_radius", "epoch_lines", "two_rows", "wedge"]
 
 _CORNERS = shapes.TRIANGLE[[0, 2, 1]]
 
@@ -151,29 +151,66 @@ def wedge(P_hat: float, radius: float, pair: tuple[FloatArray, FloatArray]) -> F
     return fig
 
 
-def two_cities(
-    P_hat: FloatArray, believed: FloatArray, true: FloatArray, radius: float, names: Sequence[str]
-) -> Figure:
-    """Left, a believed and a true row in one ball; right, how far apart they are.
+def two_rows(
+    counted: FloatArray, believed: FloatArray, true: FloatArray, w: float, names: Sequence[str]
+) -> dict[str, Any]:
+    """The dragged figure of two rows that both fit the book, all but its caption (`two_rows.js`).
 
-    `P_hat`, `believed` and `true` (3,), `radius` w of the ball, `names` of the three places.
+    Args:
+        counted: (3,) the middle of the ball.
+        believed: (3,) the row of the plan, in the ball.
+        true: (3,) the row of the city, in the ball.
+        w: The radius of the ball.
+        names: Of the three places.
+
+    Returns:
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
     """
-    apart = float(np.abs(believed - true).sum())
+    apart, most = float(np.abs(believed - true).sum()), min(2.0, 2 * w)
+    plan, truth = (
+        f"{_shares(p)}, {_standing(p, counted, w)}" for p in (np.asarray(believed), np.asarray(true))
+    )
+    return {
+        "data": {"counted": counted, "names": list(names)},
+        "start": {"w": w, "plan": believed, "truth": true},
+        "still": _two_rows(counted, believed, true, w, names),
+        "alt": f"Radius w = {w + 1e-9:.2f}, shares of {', '.join(names)}. The plan believes {plan}; "
+        f"the truth is {truth}. They are {apart + 1e-9:.2f} apart, "
+        f"{'more than' if apart > w + 1e-9 else 'within'} w; "
+        f"two rows of a ball can be {most + 1e-9:.2f} apart.",
+    }
+
+
+def _shares(p: FloatArray) -> str:
+    return f"({', '.join(f'{share + 1e-9:.2f}' for share in p)})"
+
+
+def _standing(p: FloatArray, counted: FloatArray, w: float) -> str:
+    """Where a row is in the ball, in words."""
+    if np.abs(p - counted).sum() > w - 1e-9:
+        return "on the edge of the ball"
+    return "on the edge of the triangle" if p.min() < 1e-9 else "in the ball"
+
+
+def _two_rows(
+    counted: FloatArray, believed: FloatArray, true: FloatArray, w: float, names: Sequence[str]
+) -> Figure:
+    """A believed and a true row in one ball, and the ball around the believed one; below, their distance."""
     fig: Figure
-    fig, (ax, bar) = axes(1, 2, height=2.9, width_ratios=(1.25, 1))
+    fig, (ax, bar) = axes(2, 1, height=4.6, height_ratios=(5, 0.5))
     _triangle(ax, names)
-    _ball(ax, P_hat, radius, active=bool(radius < 2 * (1 - P_hat.min())))
-    ax.plot(*np.stack([_flat(believed), _flat(true)]).T, color=LEARNER, lw=2, zorder=4)
-    for p, color, marker in ((P_hat, ESTIMATE, "D"), (believed, LEARNER, "s"), (true, INK, "o")):
-        ax.plot(*_flat(p), marker, color=color, ms=7, zorder=6)
-    ax.set_title("plan and truth")
-    bar.barh([0], [apart], height=0.5, color=LEARNER)
-    for bound, color, name, ls in ((radius, WALL, "$w$", "--"), (min(2, 2 * radius), BOUND, "$2w$", "-")):
-        bar.axvline(bound, color=color, ls=ls)
-        bar.text(bound, 0.62, name if bound < 2 else "$2$", color=color, ha="center", va="bottom")
-    bar.set(xlim=(0, 2.1), ylim=(-0.6, 0.6), yticks=[], xlabel=r"$\|\tilde P-P\|_1$")
-    bar.spines["left"].set_visible(False)
-    bar.set_title(f"apart: {apart:.2f}", pad=22)
+    _ball(ax, counted, w, active=bool(w < 2 * (1 - counted.min())))
+    ax.fill(*_flat(ball_corners(believed, w)).T, fc="none", ec=LEARNER, ls="--", lw=1.4, zorder=4)
+    ax.plot(*np.stack([_flat(believed), _flat(true)]).T, color=LEARNER, lw=2.4, zorder=5)
+    ax.plot(*_flat(counted), "D", color=ESTIMATE, ms=7, zorder=6)
+    for p, color, name in ((believed, LEARNER, r"$\tilde P$"), (true, INK, "$P$")):
+        ax.plot(*_flat(p), "o", color=color, ms=17, zorder=6)
+        ax.text(*_flat(p), name, color=PAPER, ha="center", va="center", fontsize=10, zorder=7)
+    bar.barh([0], [np.abs(believed - true).sum()], height=0.8, color=LEARNER, alpha=0.75)
+    for bound, color, name in ((w, WALL, "$w$"), (min(2, 2 * w), BOUND, "$2w$" if w < 1 else "$2$")):
+        bar.axvline(bound, color=color)
+        bar.text(bound, 0.62, name, color=color, ha="center", va="bottom")
+    bar.set(xlim=(0, 2), ylim=(-0.5, 0.5), yticks=[], xlabel="how far apart the two rows are")
     return fig
 
 

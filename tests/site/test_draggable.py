@@ -21,7 +21,7 @@ from scipy.spatial import ConvexHull, HalfspaceIntersection
 
 import aggbandit as ab
 from aggbandit import figures
-from aggbandit.figures.chapters import ch02, ch03, ch04, ch05, ch07, ch09, ch10, ch11, index
+from aggbandit.figures.chapters import ch01, ch02, ch03, ch04, ch05, ch07, ch09, ch10, ch11, index
 from aggbandit.figures.shapes import TRIANGLE
 
 draggable_module = importlib.import_module("aggbandit.figures.draggable")  # the name means the function
@@ -171,6 +171,10 @@ def long_step() -> figures.Draggable:
     return figures.draggable("long_step", **ch05.long_step(FIELD, SPOT, angle=90, z=0.9), caption="Drag.")
 
 
+def meter() -> figures.Draggable:
+    return figures.draggable("meter", **ch01.meter(2.3), caption="Turn the meter.")
+
+
 HABITS = np.array(
     [
         [0.80, 0.10, 0.10],
@@ -206,6 +210,7 @@ EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "direction": direction,
     "lifted": lifted,
     "long_step": long_step,
+    "meter": meter,
     "prices": prices,
     "ruler": ruler,
     "thales": thales,
@@ -708,6 +713,22 @@ def test_without_exploration_there_is_no_surface(draw: Callable[..., Shown]) -> 
     shown.page.get_by_role("button", name="undecided").click()
     assert "undecided between the six habits, gamma = 0.000" in (shown.words() or "")
     assert "above its chord" in (shown.words() or "")
+
+
+def test_a_meter_leaves_the_slice_that_python_says(draw: Callable[..., Shown]) -> None:
+    totals = [*np.linspace(0, 3, 61), *np.random.default_rng(0).uniform(0, 3, 40)]
+    shown = draw("meter")
+    slices, ranges = shown.maths("m.slice(point)", totals), shown.maths("m.range(point)", totals)
+    basis = np.array([[1, -1, 0], [1, 1, -2]]) / np.sqrt([[2], [6]])
+    for total, seen, ends in zip(totals, slices, ranges, strict=True):
+        exact, corners = ch01.plane_in_cube(total), np.array(seen)
+        ordered = (points[np.lexsort(np.round(points, 9).T)] for points in (corners, exact))
+        np.testing.assert_allclose(*ordered, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(ends, [exact.min(), exact.max()], rtol=0, atol=1e-9)
+        if len(corners) > 1:  # in order around: the area of the polygon is that of its hull
+            x, y = basis @ corners.T
+            area = (x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2
+            assert area == pytest.approx(ConvexHull(np.transpose([x, y])).volume, abs=1e-9)
 
 
 def triangle(rng: np.random.Generator, rho: float) -> Iterator[list[float]]:

@@ -107,12 +107,12 @@ def test_the_ledgers_show_every_leg_of_tonight_and_the_averages_of_all_nights(ni
 
 
 @pytest.mark.parametrize(
-    ("total", "alone"), [(0.0, "0.0"), (0.4, "0.0 to 0.4"), (1.5, "0.0 to 1.0"), (2.6, "0.6 to 1.0")]
+    ("total", "alone"), [(0.0, "0.00"), (0.4, "0.00 to 0.40"), (1.5, "0.00 to 1.00"), (2.6, "0.60 to 1.00")]
 )
 def test_a_reading_of_the_meter_shows_its_slice_and_the_range_of_each_loss(total: float, alone: str) -> None:
-    drawing = ch01.meter_reading(total)
+    drawing = ch01.meter(total)["still"]
     assert said(drawing).count(alone) == 3
-    assert f"L = {total:.1f}" in said(drawing)
+    assert f"L = {total:.2f}" in said(drawing)
     slices = [len(p.get("points", "").split()) for p in parsed(drawing).iter(f"{SVG}polygon")]
     assert slices == ([] if total == 0 else [len(ch01.plane_in_cube(total))])
 

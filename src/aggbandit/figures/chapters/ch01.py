@@ -38,7 +38,7 @@ __all__ = [
     "hindsight_fan",
     "independent_totals",
     "ledgers",
-    "meter_reading",
+    "meter",
     "plane_in_cube",
     "policy_strip",
     "regret_curves",
@@ -303,32 +303,56 @@ def _truth(ax: Any, losses: FloatArray) -> None:
     ax.plot(*(losses @ _VIEW.T), "o", ms=8, color=LOSS, mec=INK, zorder=4)
 
 
-def meter_reading(total: float) -> str:
-    """The slice of the cube of losses that a total leaves possible, and the range of each loss alone.
+def meter(total: float) -> dict[str, Any]:
+    """The dragged figure of what one reading of the meter leaves possible, all but its caption (`meter.js`).
 
     Args:
-        total: In [0, 3].
+        total: The reading it opens on, in [0, 3].
 
     Returns:
-        SVG.
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
     """
     corners = plane_in_cube(total)
-    parts = [*_drawn_cube(), drawing.words(20, 30, f"L = {total:.1f}", LOSS, "start", size=26, weight=700)]
+    kind = {1: "a single corner", 3: "a triangle", 6: "a hexagon"}[len(corners)]
+    alone = "may be anything from " if len(corners) > 1 else "is "
+    return {
+        "data": {"view": _VIEW},
+        "start": {"total": total},
+        "still": _reading(total),
+        "alt": f"The meter says {total + 1e-9:.2f}. What is possible in the cube is {kind}. Each of the "
+        f"three losses, taken alone, {alone}{_between(corners)}.",
+    }
+
+
+def _between(corners: FloatArray) -> str:
+    """The least and the greatest that a single loss can be."""
+    low, high = corners.min() + 1e-9, corners.max() + 1e-9
+    return f"{low:.2f} to {high:.2f}" if len(corners) > 1 else f"{low:.2f}"
+
+
+def _reading(total: float) -> str:
+    """The slice of the cube of losses that a total leaves possible, and the range of each loss alone."""
+    corners = plane_in_cube(total)
+    parts = [*_drawn_cube(), drawing.words(20, 30, f"L = {total + 1e-9:.2f}", LOSS, "start", weight=700)]
     flat = _on_page(corners)
     if len(corners) > 1:
-        parts += [drawing.polygon(flat, REGION, opacity=0.5, edge=REGION, width=3)]
+        parts += [drawing.polygon(flat, REGION, opacity=0.5, edge=LEARNER, width=3)]
     else:
-        parts += [drawing.dot(flat[0, 0], flat[0, 1], REGION, radius=8)]
-    parts += [drawing.words(504, 66, "each loss alone")]
+        parts += [drawing.dot(flat[0, 0], flat[0, 1], LEARNER, radius=8)]
+    parts += [drawing.words(446, 66, "each loss alone")]
     low, high = float(corners.min()), float(corners.max())
     for leg in range(3):
-        down = 122 + 66 * leg
-        parts += [drawing.words(398, down + 7, f"ℓ{'₁₂₃'[leg]}", anchor="end")]
-        parts += [drawing.polyline([(414, down), (594, down)], FAINT, width=3)]
-        ends = [(414 + 180 * low - 3, down), (414 + 180 * high + 3, down)]
-        parts += [drawing.polyline(ends, REGION, width=16)]
-        parts += [drawing.words(504, down + 34, f"{low:.1f} to {high:.1f}" if high > low else f"{low:.1f}")]
-    return drawing.document(parts, 330)
+        down = 122 + 56 * leg
+        parts += [drawing.words(386, down + 7, f"ℓ{'₁₂₃'[leg]}", anchor="end")]
+        parts += [drawing.polyline([(398, down), (494, down)], FAINT, width=3)]
+        ends = [(398 + 96 * low - 3, down), (398 + 96 * high + 3, down)]
+        parts += [drawing.polyline(ends, REGION, width=14)]
+        parts += [drawing.words(506, down + 7, _between(corners), anchor="start")]
+    parts += [drawing.polyline([(24, 330), (616, 330)], FAINT, width=3)]
+    parts += [drawing.words(24 + 592 * tick / 3, 360, str(tick)) for tick in range(4)]
+    parts += [drawing.dot(24 + 592 * total / 3, 330, LOSS, radius=13)]
+    parts += [drawing.words(320, 384, "the meter, L = ℓ₁ + ℓ₂ + ℓ₃")]
+    return drawing.document(parts, 396)
 
 
 _FOOT, _UNIT = (180.0, 196.0), 150.0  # where the cube's corner 0 is on the page, and the length of an edge

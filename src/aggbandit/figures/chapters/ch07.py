@@ -203,7 +203,7 @@ def concave(
 def _concave(
     points: FloatArray, q: FloatArray, loss: FloatArray, epsilon: FloatArray, ends: FloatArray
 ) -> Figure:
-    """Left, the habits as large as `q`, with rings of equal depth and a line; right, loss and estimate on it."""
+    """Left, the habits as large as `q`, rings of equal depth and a line; right, loss and estimate on it."""
     moment = points.T @ (q[:, None] * points)
     fig: Figure
     fig, (left, right) = axes(1, 2, height=3.4, width_ratios=(1.1, 1))

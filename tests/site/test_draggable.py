@@ -175,6 +175,10 @@ def meter() -> figures.Draggable:
     return figures.draggable("meter", **ch01.meter(2.3), caption="Turn the meter.")
 
 
+def multiplications() -> figures.Draggable:
+    return figures.draggable("multiplications", **ch11.costs(10, 20, 4), caption="Drag the city.")
+
+
 HABITS = np.array(
     [
         [0.80, 0.10, 0.10],
@@ -211,6 +215,7 @@ EXAMPLES: dict[str, Callable[[], figures.Draggable]] = {
     "lifted": lifted,
     "long_step": long_step,
     "meter": meter,
+    "multiplications": multiplications,
     "prices": prices,
     "ruler": ruler,
     "thales": thales,
@@ -729,6 +734,21 @@ def test_a_meter_leaves_the_slice_that_python_says(draw: Callable[..., Shown]) -
             x, y = basis @ corners.T
             area = (x * np.roll(y, -1) - y * np.roll(x, -1)).sum() / 2
             assert area == pytest.approx(ConvexHull(np.transpose([x, y])).volume, abs=1e-9)
+
+
+def test_multiplications_and_their_slopes_are_as_python_counts_them(draw: Callable[..., Shown]) -> None:
+    cities = np.random.default_rng(0).integers([2, 2, 1], [31, 41, 11], size=(60, 3)).tolist()
+    seen = draw("multiplications").maths("m.counts({ H: point[0], S: point[1], A: point[2] })", cities)
+    for (H, S, A), ways in zip(cities, seen, strict=True):
+        counted = ch11.multiplications(H, S, A)
+        assert list(ways) == list(counted)
+        for name, count in counted.items():
+            assert ways[name]["value"] == pytest.approx(count, rel=1e-12)
+            # The counts are polynomials of degree six or less: seven values give the derivative.
+            grid = S + np.arange(-3, 4)
+            values = [ch11.multiplications(H, s, A)[name] / count for s in grid.tolist()]
+            derivative = np.polynomial.Polynomial.fit(grid - S, values, 6).deriv()(0)
+            assert ways[name]["slope"] == pytest.approx(S * derivative, abs=1e-9)
 
 
 def triangle(rng: np.random.Generator, rho: float) -> Iterator[list[float]]:

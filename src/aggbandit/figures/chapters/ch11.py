@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,16 @@ from matplotlib.figure import Figure
 from aggbandit._arrays import FloatArray
 from aggbandit.figures.style import BASELINE, BOUND, INK, LEARNER, MASS_CMAP, PAPER, REGION, WALL, axes
 
-__all__ = ["costs", "digits", "lifted", "lifted_hessian", "lowest", "matrices", "sampler"]
+__all__ = [
+    "costs",
+    "digits",
+    "lifted",
+    "lifted_hessian",
+    "lowest",
+    "matrices",
+    "multiplications",
+    "sampler",
+]
 
 
 # --- one wall, lifted: |r| <= t <= rho ----------------------------------------------------------------------
@@ -187,31 +196,77 @@ def matrices(parts: Mapping[str, FloatArray]) -> Figure:
     return fig
 
 
-def costs(count: Callable[[int], Mapping[str, float]], mark: int = 20) -> Figure:
-    """Multiplications of one factorization against the number of states, one curve a way to do it.
+def multiplications(H: int, S: float, A: int) -> dict[str, float]:
+    """How many multiplications one factorization takes, to leading order, the dearest way first.
 
-    `count` takes S and returns a number for each way, the dearest first; `mark` is the S that is singled out.
+    Args:
+        H: Steps of an episode, at least 2.
+        S: States.
+        A: Actions.
+
+    Returns:
+        A count by way: `dense` on a basis, `blocks` one by one, `rank three` beside a diagonal.
+
+    Example:
+        >>> print({way: f"{count:.0e}" for way, count in multiplications(10, 20, 4).items()})
+        {'dense': '5e+11', 'blocks': '3e+06', 'rank three': '7e+05'}
     """
+    cells = A * (1 + (H - 1) * S)
+    flow = (H - 1) * S**3 * 7 / 6
+    n = cells * S - 1 - (H - 1) * S
+    return {
+        "dense": n**3 / 6,
+        "blocks": cells * S**3 / 2 + flow,
+        "rank three": cells * (13 * S + 1.5 * S**2) + flow,
+    }
+
+
+def costs(H: int, S: int, A: int) -> dict[str, Any]:
+    """The dragged figure of these counts, all but its caption (`multiplications.js`).
+
+    Args:
+        H: The steps that it opens on.
+        S: The states.
+        A: The actions.
+
+    Returns:
+        `data`, `start`, `still` and `alt` of `figures.draggable`.
+    """
+    dense, blocks, three = multiplications(H, S, A).values()
+    around = [multiplications(H, S * np.exp(way), A).values() for way in (-1e-4, 1e-4)]
+    slopes = [math.log(right / left) / 2e-4 for left, right in zip(*around, strict=True)]
+    return {
+        "data": {},
+        "start": {"S": S, "H": H, "A": A},
+        "still": _costs(H, S, A),
+        "alt": f"{H} steps, {A} {'actions' if A > 1 else 'action'}, {S} states. A dense factorization takes "
+        f"{_told(dense)} multiplications, block by block {_told(blocks)}, with rank three {_told(three)}: "
+        f"{'fewer' if three < blocks else 'more'} than the blocks. The slopes are "
+        f"{', '.join(f'{slope + 1e-9:.1f}' for slope in slopes)}.",
+    }
+
+
+def _told(value: float) -> str:
+    """A number as 1.2·10³."""
+    exponent = math.floor(math.log10(value) + 1e-12)
+    raised = str(exponent).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{value / 10**exponent + 1e-9:.1f}·10{raised}"
+
+
+def _costs(H: int, S: int, A: int) -> Figure:
+    """Multiplications of one factorization against the number of states, a curve a way."""
     fig: Figure
-    fig, ax = axes(height=3.3)
-    states = np.array([2, 3, 5, 8, 10, 14, 20, 28, 40])
-    table = [count(int(S)) for S in states]
-    at_mark = count(mark)
-    for (name, here), color, dash in zip(
-        at_mark.items(), (BASELINE, BASELINE, LEARNER), (":", "--", "-"), strict=True
-    ):
+    fig, ax = axes(height=4.0)
+    states = np.unique(np.geomspace(2, 40, 20).round().astype(int))
+    table = [multiplications(H, int(s), A) for s in states]
+    looks = ((BASELINE, ":"), (BASELINE, "--"), (LEARNER, "-"))
+    for (name, here), (color, dash) in zip(multiplications(H, S, A).items(), looks, strict=True):
         ax.plot(states, [row[name] for row in table], color=color, ls=dash)
-        ax.plot(mark, here, "o", color=color)
+        ax.plot(S, here, "o", color=color)
         ax.text(43, table[-1][name], name, color=color, va="center")
-        below = name == list(at_mark)[-1]
-        place, side = (mark * 1.06, "left") if below else (mark * 0.94, "right")
-        high = here / 2 if below else here * 1.7
-        ax.text(
-            place, high, _power(here), color=color, ha=side, va="top" if below else "bottom", fontsize=10.5
-        )
-    ax.axvline(mark, color=BASELINE, lw=0.8, ls=":")
-    ax.set(xscale="log", yscale="log", xlim=(1.9, 110), ylim=(10, 1e17), xlabel="states $|S|$")
-    ax.set(ylabel="multiplications")
+    ax.axvline(S, color=BASELINE, lw=0.8, ls=":")
+    ax.set(xscale="log", yscale="log", xlim=(1.9, 110), ylim=(1, 1e17), xlabel="states $|S|$")
+    ax.set(ylabel="multiplications", title=f"$H={H}$, $|A|={A}$")
     ax.set_xticks([2, 5, 10, 20, 40], ["2", "5", "10", "20", "40"])
     ax.set_xticks([], minor=True)
     ax.set_yticks([1e2, 1e6, 1e10, 1e14])
@@ -251,9 +306,3 @@ def digits(
     lost.set_yticks([1e-16, 1e-8, 1])
     lost.set_xticks([1e-1, 1e-4, 1e-7])
     return fig
-
-
-def _power(value: float) -> str:
-    """A number as 1.2·10³."""
-    exponent = math.floor(math.log10(value))
-    return f"${value / 10**exponent:.1f}\\cdot10^{{{exponent}}}$"

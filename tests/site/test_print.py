@@ -31,6 +31,12 @@ ON_PAPER = """() => {
         values: all(".ab-row .ab-value").filter(seen).length,
         color: getComputedStyle(document.querySelector("article h2")).color,
         paper: getComputedStyle(document.documentElement).getPropertyValue("--ab-ink").trim(),
+        uncut: all("article pre").filter(code => {  // code that cannot be cut where a page ends
+            for (let part = code; part.tagName !== "ARTICLE"; part = part.parentElement) {
+                if (getComputedStyle(part).breakInside === "avoid") return true;
+            }
+            return false;
+        }).length,
         addresses: getComputedStyle(document.querySelector("article p a[href]"), "::after").content,
     };
 }"""
@@ -52,6 +58,7 @@ def test_a_page_is_printed_with_its_folds_open_and_in_light_colors(browser: Brow
             "idle": [],
             "color": "rgb(0, 0, 0)",
             "paper": "#24272c",
+            "uncut": 0,
             "addresses": "none",
         }
         page.emulate_media(media="screen")

@@ -46,8 +46,10 @@ def left_to_do(made: course.Course) -> Iterator[str]:
         yield f"next: write your students into {made.folder / 'roster.csv'}"
     undated = [name for name, due in made.due.items() if due is None]
     if undated:
-        yield f"no due date yet: {', '.join(undated)}; write it into course.json, then run `make course` once"
-        yield "more without SEED: the dates then stand in the students' README"
+        yield (
+            f"no due date yet: {', '.join(undated)}; write dates into course.json, and run `make course`"
+            " again, without SEED: they then stand in the students' README"
+        )
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from labels import crossed
 
 from aggbandit import LogBarrier, Polytope, simplex
 from aggbandit.figures.chapters import ch05, ch06
@@ -22,6 +23,10 @@ def test_the_steps_in_slope_land_where_the_barrier_s_step_lands():
     (ax,) = ch05.map_subtract_map_back(0.5, [4, 2]).axes
     drawn = [float(line.get_xdata()[0]) for line in lines(ax, "o")]
     assert drawn == pytest.approx([0.5, first[0], second[0]])
+
+
+def test_the_places_of_map_subtract_map_back_are_named_beside_the_lines():
+    assert crossed(ch05.map_subtract_map_back(0.5, [4, 4])) == []
 
 
 def test_a_step_that_is_subtracted_stops_at_the_wall_in_the_picture():

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from labels import crossed
 
 from aggbandit import OptimisticEXP2, theory
 from aggbandit.figures.chapters import appendix, ch07
+from aggbandit.figures.style import house_style
 
 
 @pytest.fixture
@@ -45,6 +47,19 @@ def test_the_hidden_street_marks_where_the_budget_is_gone():
         for dot, (name, curve) in zip(dots, curves.items(), strict=True):
             assert dot.get_xydata().tolist() == [[gone[name] + 1, curve[gone[name]]]]
         assert [text.get_text() for text in ax.texts] == list(curves)
+
+
+def test_the_hidden_streets_names_are_beside_their_curves():
+    rounds = np.linspace(0, 1, 2000)
+    chances = {
+        "plain": 0.05 + 0.9 * (rounds > 0.7) * np.minimum(1, 20 * (rounds - 0.7)),
+        "optimistic": np.clip(20 * (rounds - 0.06), 0.02, 0.95),
+    }
+    rising = np.maximum(-10_000 * rounds, 5_650 * (rounds - 0.12))
+    regrets = {"plain": np.minimum(rising, 3_700), "optimistic": np.minimum(rising, 350 * rounds)}
+    with house_style():
+        drawn = ch07.hidden_street(chances, regrets, 120, {"plain": 1160, "optimistic": 240})
+        assert crossed(drawn) == []
 
 
 def test_each_corner_of_the_density_is_named():

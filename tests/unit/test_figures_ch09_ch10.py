@@ -185,3 +185,16 @@ def test_a_small_ball_is_magnified_and_a_large_one_is_not():
     assert np.ptp(corners[:, 0]) > 0.5 * (right - left)  # large whatever the radius
     for figure in (small, large):
         plt.close(figure)
+
+
+def test_the_arrows_of_the_proof_join_the_edges_of_boxes():
+    figure = ch10.proof_map()
+    (ax,) = figure.axes
+    edges = [(box.get_y(), box.get_y() + box.get_height()) for box in ax.patches if hasattr(box, "get_y")]
+    arrows = [words for words in ax.texts if getattr(words, "arrow_patch", None)]
+    assert len(arrows) == 7 - 1
+    for arrow in arrows:
+        (_, end), (_, start) = arrow.xy, arrow.get_position()
+        assert any(start == pytest.approx(low) for low, _ in edges)
+        assert any(end == pytest.approx(high) for _, high in edges)
+    plt.close(figure)

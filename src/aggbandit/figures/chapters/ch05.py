@@ -98,7 +98,7 @@ def map_subtract_map_back(p: float, losses: Sequence[float]) -> Figure:
             ax, np.array([after, slope - loss]), np.array([after, bottom]), LEARNER, lw=1.6, zorder=5
         )
         ax.plot(after, bottom, "o", color=LEARNER, clip_on=False, zorder=6)
-        _beside(ax, f"$p_{t + 1}$", (after, bottom), (5, 6) if t == 1 else (-18, 6), LEARNER)
+        _beside(ax, f"$p_{t + 1}$", (after, bottom), (5, 6), LEARNER)
         if t == 1:
             _beside(ax, "down, $\\eta\\,g$", (after, slope), (-14, 9), LOSS)
             _beside(ax, "back", (after, (slope - loss + bottom) / 2), (6, 0), LEARNER)

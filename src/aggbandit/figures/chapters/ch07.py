@@ -280,18 +280,22 @@ def hidden_street(
     for ax, curves, label in zip(
         panels, (chances, regrets), ("probability of street 1", "regret"), strict=True
     ):
-        for (name, curve), color, dash in zip(curves.items(), (BASELINE, LEARNER), ("--", "-"), strict=True):
+        # The second curve is named at its end, where neither figure has the first one near it.
+        looks = ((BASELINE, "--", 0.55), (LEARNER, "-", 0.98))
+        for (name, curve), (color, dash, share) in zip(curves.items(), looks, strict=True):
             at = np.unique(np.append(np.linspace(0, len(curve) - 1, 400).astype(int), gone[name]))
             ax.plot(at + 1, curve[at], color=color, ls=dash, zorder=2)
             ax.plot(gone[name] + 1, curve[gone[name]], "o", color=color, ms=8, zorder=3)
-            place = int(0.55 * len(curve))
+            place = int(share * len(curve))
             ax.annotate(
                 name, (place, curve[place]), xytext=(0, 8), textcoords="offset points", color=color,
                 ha="right", va="bottom",
             )  # fmt: skip
         ax.axvline(switch, color=INK, lw=1, ls=":")
         ax.set(xlabel="round", title=label, xlim=(0, len(curve)), xticks=np.linspace(0, len(curve), 3))
+        ax.xaxis.set_major_formatter("{x:,.0f}")
     panels[0].set(ylim=(0, 1.08))
+    panels[1].yaxis.set_major_formatter("{x:,.0f}")
     return fig
 
 

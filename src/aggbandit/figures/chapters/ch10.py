@@ -288,12 +288,14 @@ def proof_map() -> Figure:
         (50, 9, 92, LEARNER, "at most $c\\,(1+\\log_2K)+1$ epochs:\n"
             "$E[\\mathrm{Reg}_K]\\leq$ epochs $\\times$ $\\mathrm{bound}(K)+1$"),
     )  # fmt: skip
+    tall = 15
     for x, y, width, color, words in boxes:
-        tall = 15
         ax.add_patch(_rounded(x - width / 2, y - tall / 2, width, tall, color))
         ax.text(x, y, words, ha="center", va="center", fontsize=11)
-    for start, end in (((17, 85), (17, 74.5)), ((50, 85), (50, 74.5)), ((17, 58), (17, 44.5)),
-                       ((50, 58), (50, 44.5)), ((83, 58), (83, 44.5)), ((50, 28), (50, 17.5))):  # fmt: skip
+    # From the lower edge of one box to the upper edge of another.
+    joined = ((17, 91, 65), (50, 91, 65), (17, 65, 36), (50, 65, 36), (83, 65, 36), (50, 36, 9))
+    for x, above, below in joined:
+        start, end = (x, above - tall / 2), (x, below + tall / 2)
         shapes.arrow(ax, np.array(start), np.array(end), BASELINE, lw=1.6, shrinkA=2, shrinkB=2)
     return fig
 

@@ -19,7 +19,7 @@ from repository import Repository, repository
 MEGABYTES = "ONLY_THE_TOTAL_LIVE"
 PANEL = """
 <details class="ab-launch">
-<summary>{summary}</summary>
+<summary>How to run this chapter</summary>
 <div class="ab-launch-panel">
 {ways}
 </div>
@@ -31,7 +31,7 @@ change a cell, run it, move what it draws. Nothing is installed, and nothing you
 Up to {megabytes} MB are fetched once and kept by your browser; Python needs half a minute to start, the
 first time, or on a slow machine, up to two.</p>
 <p class="ab-served">
-<a class="ab-launch-go" href="{address}" target="_blank" rel="opener">Open the notebook (new tab)</a></p>
+<a class="ab-launch-go" href="{address}" target="_blank" rel="opener">Run it in this browser (new tab)</a></p>
 <p class="ab-served">Your changes are kept in this browser. The notebook page offers them as a file, and the
 way back to the book’s own text.</p>
 <p class="ab-unserved">Python in the page needs the book to come from a web server, and this page was opened
@@ -59,8 +59,7 @@ def offer(app: Any, page: str, template: str, context: dict[str, Any], doctree: 
     if public is not None:
         ways += elsewhere(public, page)
     if ways:
-        summary = "Run this chapter here" if megabytes else "Run this chapter elsewhere"
-        context["ab_launch"] = PANEL.format(summary=summary, ways="\n".join(map(str.strip, ways)))
+        context["ab_launch"] = PANEL.format(ways="\n".join(map(str.strip, ways)))
 
 
 def here(app: Any, page: str, megabytes: str) -> str:

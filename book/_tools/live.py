@@ -33,7 +33,8 @@ CORE, WHEELS, SITE = KEPT / "core", KEPT / "wheels", KEPT / "site"
 CORE_FILES = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
 LOCK = "pyodide-lock.json"
 FOLDER = "lite"
-SHELL = ("run.html", "run.js", "run.css")
+FIGURES = ROOT / "book" / "_assets" / "css" / "figures.css"  # their colors, light and dark
+SHELL = (*(OWN / name for name in ("run.html", "run.js", "run.css", "frame.css")), FIGURES)
 APPLICATION = 11  # megabytes of JupyterLite that a first visit fetches, as measured
 EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
 EXTENSIONS += ("anywidget", "jupyterlab-myst")
@@ -126,7 +127,12 @@ def everything(kernel: Kernel, chapters: Mapping[str, str]) -> str:
     own = sorted(path for path in OWN.iterdir() if path.is_file())
     tools = sorted(TOOLS.glob("live*.py"))
     versions = " ".join(map(version, BUILDERS))
-    parts = fingerprint(iter([*own, *tools])), versions, json.dumps(kernel.lock), json.dumps(chapters)
+    parts = (
+        fingerprint(iter([*own, *tools, FIGURES])),
+        versions,
+        json.dumps(kernel.lock),
+        json.dumps(chapters),
+    )
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
@@ -161,7 +167,7 @@ def build(kernel: Kernel, chapters: Mapping[str, str]) -> str | None:
         if done.returncode != 0 or not (site / "notebooks" / "index.html").is_file():
             return "JupyterLite: " + (done.stdout.strip().splitlines() or ["it said nothing"])[-1]
         for part in SHELL:
-            shutil.copy(OWN / part, site)
+            shutil.copy(part, site)
         (site / "editions.json").write_text(json.dumps(editions(chapters), ensure_ascii=False, indent=1))
         shutil.rmtree(SITE, ignore_errors=True)
         site.rename(SITE)

@@ -8,13 +8,13 @@ replaced by the words that the built page shows for it; one to another chapter i
 from __future__ import annotations
 
 import html
-import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import nbformat
 from execute import BOOK, chapters_of_the_book
 from pybtex.database import Entry, parse_file
 
@@ -50,7 +50,13 @@ class Words:
 def notebooks(book: Path) -> dict[str, dict[str, Any]]:
     """Each chapter by its file's name, for a book that was built in the folder."""
     words = read(book)
-    return {chapter.name: rewritten(json.loads(chapter.read_text()), words) for chapter in live_chapters()}
+    return {chapter.name: rewritten(with_whole_texts(chapter), words) for chapter in live_chapters()}
+
+
+def with_whole_texts(chapter: Path) -> dict[str, Any]:
+    """A notebook whose texts are not cut into lines, between which JupyterLite shows commas."""
+    notebook: dict[str, Any] = nbformat.reads(chapter.read_text(encoding="utf-8"), as_version=4)
+    return notebook
 
 
 def live_chapters() -> Iterator[Path]:

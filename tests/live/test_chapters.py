@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, ViewportSize, expect
 
-from conftest import SITE, Notebook
+from conftest import LIMIT, SITE, Notebook
 
+WIDE: ViewportSize = {"width": 1280, "height": 900}
+NARROW: ViewportSize = {"width": 390, "height": 844}
 STORED = """file => new Promise(resolve => {
     const opening = indexedDB.open("Only the Total");
     opening.onsuccess = () => {
@@ -86,6 +89,57 @@ def test_nothing_leaves_this_machine(notebook: Notebook) -> None:
     assert [address for address in asked if not address.startswith("http://127.0.0.1:")] == []
     assert any(address.endswith(".wasm") for address in asked)
     assert notebook.failures == []
+
+
+# How light the notebook, its paper in a figure, and the bar above are: 0 is black, 1 is white.
+LIGHTNESS = """() => {
+    const inside = document.getElementById("notebook").contentDocument;
+    const papers = [
+        inside.querySelector(".jp-Notebook"),
+        inside.querySelector(".jp-OutputArea svg.ab-wide"),
+        document.body,
+    ];
+    return papers.map(paper => {
+        const [red, green, blue] = getComputedStyle(paper).backgroundColor.match(/[0-9.]+/g).map(Number);
+        return (red + green + blue) / 765;
+    });
+}"""
+
+
+@pytest.mark.parametrize(("scheme", "least", "most"), [("light", 0.9, 1), ("dark", 0, 0.2)])
+def test_the_notebook_and_its_figures_are_on_the_side_of_the_system(
+    browser: Browser, server: str, scheme: Literal["light", "dark"], least: float, most: float
+) -> None:
+    page = browser.new_page(viewport=WIDE, color_scheme=scheme)
+    page.set_default_timeout(LIMIT)
+    page.goto(f"{server}/lite/run.html?chapter=01-only-the-total")
+    notebook = Notebook(page)
+    notebook.opened()
+    notebook.frame.wait_for_selector(
+        f"html[data-theme={scheme}] .jp-OutputArea svg.ab-wide", state="attached"
+    )
+    lightness = page.evaluate(LIGHTNESS)
+    assert min(lightness) >= least
+    assert max(lightness) <= most
+    page.close()
+
+
+FIRST_CELL = """() => {
+    const cell = document.querySelector(".jp-Cell").getBoundingClientRect();
+    return cell.top + frameElement.getBoundingClientRect().top;
+}"""
+
+
+@pytest.mark.once
+def test_a_narrow_screen_is_for_the_chapter(notebook: Notebook) -> None:
+    """What stands above the first cell, the bar and the application's own rows, is a fifth of the screen."""
+    wide = notebook.page.viewport_size
+    assert wide
+    notebook.page.set_viewport_size(NARROW)
+    notebook.frame.evaluate("document.querySelector('.jp-Cell').scrollIntoView({ block: 'end' })")
+    assert notebook.frame.evaluate(FIRST_CELL) < NARROW["height"] / 5
+    assert "Last Checkpoint" not in notebook.frame.inner_text("body")
+    notebook.page.set_viewport_size(wide)
 
 
 @pytest.mark.once
@@ -191,9 +245,38 @@ def test_a_chapter_that_is_not_there_is_named_as_such(browser: Browser, server: 
     page.close()
 
 
-def test_the_bar_is_accessible(browser: Browser, server: str) -> None:
+PLACE = "() => document.querySelector('main').getBoundingClientRect().top"
+SAY = "words => { document.getElementById('status').textContent = words; }"
+WORDS = ["Python is ready.", "Python is starting … 120 s", "Python is ready. Run the cells above again."]
+
+
+@pytest.mark.parametrize(("view", "rows"), [(WIDE, 50), (NARROW, 90)], ids=["wide", "narrow"])
+def test_the_bar_is_low_and_what_it_says_moves_nothing(
+    browser: Browser, server: str, view: ViewportSize, rows: int
+) -> None:
+    page = browser.new_page(viewport=view)
+    page.goto(f"{server}/lite/run.html?chapter=12-nothing")
+    page.get_by_text("There is no such chapter").wait_for()
+    page.evaluate("document.getElementById('read').textContent = 'The one-point estimator'")
+    places = []
+    for words in WORDS:
+        page.evaluate(SAY, words)
+        places.append(page.evaluate(PLACE))
+    assert len(set(places)) == 1
+    assert places[0] < rows
+    assert page.evaluate("() => document.documentElement.scrollWidth") == view["width"]
+    for name in ("Run all cells", "Stop Python", "Download my notebook", "Back to the original"):
+        expect(page.get_by_role("button", name=name, exact=True)).to_be_visible()
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("view", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_the_bar_is_accessible(
+    browser: Browser, server: str, view: ViewportSize, scheme: Literal["light", "dark"]
+) -> None:
     """With all that it can show; the notebook application is not ours to judge."""
-    page = browser.new_page()
+    page = browser.new_page(viewport=view, color_scheme=scheme)
     page.goto(f"{server}/lite/run.html?chapter=12-nothing")
     page.click("summary")
     page.evaluate("document.getElementById('news').hidden = false")

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
-from live_contents import Words, live_chapters, read, resolved
+from live_contents import Words, live_chapters, notebooks, read, resolved
 from plain_contents import plain_notebook, plain_text
 
 from conftest import SITE
@@ -38,6 +38,19 @@ def test_every_label_of_a_live_chapter_is_found_in_its_notebook() -> None:
     words = read(SITE)
     assert words.notebooks["thm-ch3-fits"] == "03-barriers.ipynb"
     assert set(words.notebooks) <= set(words.links)
+
+
+def test_a_printed_text_is_one_string() -> None:
+    """JupyterLite shows a list of lines with a comma before each but the first."""
+    printed = [
+        output["text"]
+        for notebook in notebooks(SITE).values()
+        for cell in notebook["cells"]
+        for output in cell.get("outputs", [])
+        if output["output_type"] == "stream"
+    ]
+    assert len(printed) > 20
+    assert {type(text) for text in printed} == {str}
 
 
 STATEMENT = """:::{prf:theorem} A bound

@@ -92,7 +92,7 @@
     if (status === "idle") tell(again ? "Python is ready. Run the cells above again." : "Python is ready.");
     else if (status === "busy" && ready) tell("Python is at work …");
     else if (status === "dead") tell("Python has ended. Stop Python starts it again.");
-    else tell(`Python is starting: what it needs is fetched once, then kept … ${5 * Math.floor(seconds() / 5)} s`);
+    else tell(`Python is starting … ${5 * Math.floor(seconds() / 5)} s`);
   }
 
   async function save(open) {
@@ -191,6 +191,23 @@
     window.open(`run.html?chapter=${encodeURIComponent(other)}`, "_blank", "noopener");
   }
 
+  // ------------------------------------------------------------- light and dark
+  /** Dress the notebook: figures take the colors of the side, light or dark, that its theme is on. */
+  function dress(page) {
+    for (const name of ["figures.css", "frame.css"]) {
+      const link = page.createElement("link");
+      link.rel = "stylesheet";
+      link.href = `../${name}`;
+      page.head.append(link);
+    }
+    const theme = "data-jp-theme-light";
+    const takeSide = () => {
+      page.documentElement.dataset.theme = page.body.getAttribute(theme) === "false" ? "dark" : "light";
+    };
+    new MutationObserver(takeSide).observe(page.body, { attributes: true, attributeFilter: [theme] });
+    takeSide();
+  }
+
   // ------------------------------------------------------------- opening
   /** Decide what the notebook opens with: an edited copy always, one that was only run never of an old edition. */
   async function settleEdition() {
@@ -229,9 +246,10 @@
     $("read").href = `../${chapter}.html`;
     original = sources(await renew());
     await settleEdition();
-    frame.addEventListener("load", () =>
-      frame.contentDocument.addEventListener("click", (event) => follow(event, editions), true),
-    );
+    frame.addEventListener("load", () => {
+      dress(frame.contentDocument);
+      frame.contentDocument.addEventListener("click", (event) => follow(event, editions), true);
+    });
     frame.src = `notebooks/index.html?path=${encodeURIComponent(file)}`;
     setInterval(look, TICK);
   }

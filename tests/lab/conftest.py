@@ -8,6 +8,8 @@ import shutil
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -179,12 +181,21 @@ def add_a_chapter(book: Path) -> None:
 
 
 def address(server: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
-    """Where Lab is to be found: its server writes it down when it is ready."""
+    """Where Lab is to be found: its server writes it down, and answers there a moment later."""
     while server.poll() is None:
         for file in runtime.glob("jpserver-*.json"):
             written = file.read_text(encoding="utf-8")
-            if written:
-                said = json.loads(written)
+            said = json.loads(written) if written else {}
+            if said and answers(f"{said['url']}api"):
                 return f"{said['url']}lab?token={said['token']}"
         time.sleep(0.1)
     pytest.fail(f"JupyterLab did not start:\n{log.read_text()[-2000:]}", pytrace=False)
+
+
+def answers(url: str) -> bool:
+    """Whether a server can be reached."""
+    try:
+        with urllib.request.urlopen(url):
+            return True
+    except urllib.error.URLError:
+        return False

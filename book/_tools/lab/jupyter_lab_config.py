@@ -18,6 +18,7 @@ FOR_AUTHORS = ("accessibility", "bench", "evidence", "jupyterhub", "memory", "te
 c = get_config()  # noqa: F821  (Jupyter provides it)
 c.ServerApp.root_dir = str(BOOK)
 c.LabApp.app_settings_dir = str(LAB)
+c.LabApp.extra_labextensions_path = [str(LAB / "extensions")]
 c.LabApp.default_url = "/lab/tree/index.ipynb"
 c.FileContentsManager.pre_save_hook = settle_chapter
 c.ContentsManager.hide_globs = ["_*", "*.bib", "__pycache__"]  # what builds the book

@@ -180,6 +180,18 @@
     await panel().context.revert();
   }
 
+  // ------------------------------------------------------------- writing
+  /** Have a double click on a text let one write in it; by itself it only shows the source, and `x` cuts the cell. */
+  function write(event) {
+    const path = event.composedPath();
+    setTimeout(() => {
+      const cell = panel()?.content.activeCell;
+      if (cell?.model.type === "markdown" && !cell.rendered && path.includes(cell.node)) {
+        application().commands.execute("notebook:enter-edit-mode");
+      }
+    });
+  }
+
   // ------------------------------------------------------------- links to other chapters
   /** Open a chapter that a link leads to as this one is open: on a page of this kind, in a tab of its own. */
   function follow(event, editions) {
@@ -249,6 +261,7 @@
     frame.addEventListener("load", () => {
       dress(frame.contentDocument);
       frame.contentDocument.addEventListener("click", (event) => follow(event, editions), true);
+      frame.contentDocument.addEventListener("dblclick", write);
     });
     frame.src = `notebooks/index.html?path=${encodeURIComponent(file)}`;
     setInterval(look, TICK);

@@ -1,0 +1,30 @@
+"""A student's way to an answer: a double click on the text that waits for it, then the keys."""
+
+from __future__ import annotations
+
+import json
+
+from conftest import OWN, SHOWN, Lab
+
+SOURCES = "jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.sharedModel.getSource())"
+
+
+def test_a_double_click_lets_one_write(lab: Lab) -> None:
+    before = json.loads((lab.book / OWN).read_text(encoding="utf-8"))["cells"]
+    lab.open(OWN)
+    lab.page.locator(f"{SHOWN} .jp-MarkdownCell .myst p", has_text="Your answer").dblclick()
+    lab.page.wait_for_function("jupyterapp.shell.currentWidget.content.activeCell.rendered === false")
+    lab.page.keyboard.press("Control+a")
+    lab.page.keyboard.type("x, a half")
+    sources = lab.page.evaluate(SOURCES)
+    assert len(sources) == len(before)  # `x` in command mode cuts the cell
+    assert sources[-1] == "x, a half"
+    lab.close()
+
+
+def test_only_the_chapters_pages_are_listed(lab: Lab) -> None:
+    names = lab.page.evaluate(
+        """jupyterapp.serviceManager.contents.get("").then(folder => folder.content.map(file => file.name))"""
+    )
+    assert {OWN, "notation.md"} <= set(names)
+    assert not {"jupyterhub.md", "_tools", "references.bib"} & set(names)

@@ -1,5 +1,7 @@
 """The freezing game in closed form: the same game, step by step, as the protocol plays; and what it shows."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -181,3 +183,27 @@ def test_contests_are_the_games_played_one_by_one():
     others = [Contest(FreezingGame(rounds, gap=0.5), 0.05, IncreasingRate()), contests[0]]
     with pytest.raises(ValueError, match="differ in more"):
         play_freezing(others, 4, np.random.default_rng(9))
+
+
+def test_the_coins_are_those_that_are_documented_also_across_blocks():
+    contests = [Contest(FreezingGame(5000, epsilon=0.01), 0.01, IncreasingRate())]
+    played, given = np.random.default_rng(3), np.random.default_rng(3)
+    (by_rng,) = play_freezing(contests, 3, played, n_looks=5)
+    blocks = [
+        (np.where(given.integers(0, 2, size=shape) == 1, 1.0, -1.0), given.random(shape))
+        for shape in ((4096, 3), (904, 3))
+    ]
+    signs, uniforms = (np.concatenate(coins) for coins in zip(*blocks, strict=True))
+    (by_hand,) = replay_freezing(contests, signs, uniforms)
+    np.testing.assert_array_equal(by_rng.regret, by_hand.regret[by_rng.at - 1])
+    np.testing.assert_array_equal(by_rng.center, by_hand.center[by_rng.at - 1])
+    assert played.bit_generator.state == given.bit_generator.state
+
+
+def test_many_seeds_hold_no_block_of_coins_as_doubles():
+    contests = [Contest(FreezingGame(2048), 0.01, ConstantRate())]
+    tracemalloc.start()
+    play_freezing(contests, 2000, np.random.default_rng(0))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2048 * 2000 * np.dtype(np.float64).itemsize

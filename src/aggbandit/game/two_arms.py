@@ -233,9 +233,13 @@ def play_freezing(
 
     def draws() -> Iterator[tuple[FloatArray, FloatArray]]:
         for start in range(0, rounds, BLOCK):
-            shape = (min(BLOCK, rounds - start), n_seeds)
-            signs: FloatArray = np.where(rng.integers(0, 2, size=shape) == 1, 1.0, -1.0)
-            yield signs, rng.random(shape)
+            chunks = [
+                (min(CHUNK, rounds - t), n_seeds) for t in range(start, min(start + BLOCK, rounds), CHUNK)
+            ]
+            # A byte each: with many seeds a block of whole numbers would be most of what is held.
+            ups = [rng.integers(0, 2, size=shape).astype(np.bool_) for shape in chunks]
+            for up, shape in zip(ups, chunks, strict=True):
+                yield np.where(up, 1.0, -1.0), rng.random(shape)
 
     return _play(contests, draws(), n_seeds, baseline, looks)
 

@@ -12,6 +12,12 @@ from aggbandit import checks
 BOOK = Path(__file__).resolve().parents[2] / "book"
 CHAPTERS = sorted(BOOK.glob("[01][0-9]-*.ipynb"))
 TAGS = ["answer", "remove-cell"]  # the second keeps a cell off the page
+# Words of an exercise that ask for more than paper and pencil.
+COMPUTED = re.compile(
+    r"`ab\.|`run\.|`moved_towards`|Build it as|Play it|Play the|Write it as|Write a program|Search with"
+    r"|[Tt]ry it|Find the best policy under|Sort the rows|Stop Newton|Toss a fair|Check it in"
+    r"|and estimate the factor|Check unbiasedness|tabulate|```python|run the two cells|How many epochs end"
+)
 
 
 def cells(chapter: Path) -> list[dict]:
@@ -30,7 +36,7 @@ CODING = [
     pytest.param(chapter, cell, id=cell["id"])
     for chapter in CHAPTERS
     for cell in cells(chapter)
-    if "answer" in cell["metadata"].get("tags", []) and cell["cell_type"] == "code"
+    if cell["id"].endswith("-answer") and cell["cell_type"] == "code"
 ]
 
 
@@ -39,14 +45,26 @@ def test_every_exercise_is_followed_by_its_answer_and_its_solution(chapter):
     found = cells(chapter)
     places = [place for place, cell in enumerate(found) if is_exercise(cell)]
     assert len(places) >= 5
+    n_answers = 0
     for place in places:
-        exercise, answer, solution = found[place : place + 3]
+        exercise, answer, *rest = found[place : place + 4]
+        solution = next(cell for cell in rest if cell["cell_type"] == "markdown")
+        computed = rest[: rest.index(solution)]
+        n_answers += 1 + len(computed)
+        assert [(cell["id"], source(cell)) for cell in computed] in (
+            [],
+            [(f"{exercise['id']}-code", "# Your code.")],
+        )
+        assert all(cell["metadata"] == {"tags": TAGS} for cell in computed)
+        # What is to be computed has a place for code; a function that is asked for is the answer itself.
+        wants_code = answer["cell_type"] == "markdown" and COMPUTED.search(source(exercise))
+        assert bool(computed) == bool(wants_code), exercise["id"]
         assert answer["id"] == f"{exercise['id']}-answer"
         assert source(solution).startswith(f":::{{solution}} {exercise['id']}\n")
         assert answer["metadata"] == {"tags": TAGS}
         if answer["cell_type"] == "markdown":
             assert source(answer).startswith("*Your answer:* (select this cell and press Enter")
-    assert sum("answer" in cell["metadata"].get("tags", []) for cell in found) == len(places)
+    assert sum("answer" in cell["metadata"].get("tags", []) for cell in found) == n_answers
 
 
 def test_every_chapter_asks_for_a_function():

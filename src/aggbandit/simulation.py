@@ -88,9 +88,9 @@ def simulate(
         losses: of all episodes, tables of the shape of the world.
         rng: the source of all randomness.
         engine: "reference" plays one episode at a time in NumPy; "compiled" plays `AggregateFeedbackLearner`
-            (no schedule of one's own), `UFunctionLearner` (no bonus), `OREPS`, `SemiBanditOREPS` and what
-            `scrible_on_occupancies` makes, and no subclass of these, without Python in an episode, and needs
-            Numba; "auto" compiles where that is possible.
+            (no schedule of one's own), `UFunctionLearner` (no bonus), `OREPS`, `SemiBanditOREPS`, `FTRL` and
+            what `scrible_on_occupancies` makes, and no subclass of these, without Python in an episode, and
+            needs Numba; "auto" compiles where that is possible.
         every: keep sums over so many episodes in a row instead of single ones (see `History`).
         progress: show a bar with an estimate of the time left; needs tqdm.
 
@@ -438,7 +438,7 @@ def _runner(job: _Job, engine: str) -> _Run:
     if engine == "compiled":
         raise ValueError(
             f"the compiled engine cannot play {type(learner).__name__}; it plays Algorithm 3 as it stands, "
-            "at an increasing or a constant rate, the U-function learner without bonus, and O-REPS and "
+            "at an increasing or a constant rate, the U-function learner without bonus, and O-REPS, FTRL and "
             "SCRiBLe in a known world"
         )
     return _ReferenceRun(learner, job.mdp, job.losses)

@@ -1,7 +1,9 @@
 """The compiled engine is the reference, only faster: same random numbers, same trajectories, same
 iterates."""
 
+import ast
 import importlib.util
+import inspect
 import os
 import pickle
 import subprocess
@@ -11,39 +13,16 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from engine_worlds import deterministic, dirichlet, mixed, sparse
 
 import aggbandit as ab
-from aggbandit.engine import bridge, first_call, kernels
+from aggbandit.engine import bridge, first_call, flow_kernels, kernels, u_kernels
 from aggbandit.geometry import _newton, occupancy_barrier
 from aggbandit.learners.rates import Rate, TunedRates
 
 OUTSIDE = {"rates": ab.tuned_rates(3.0), "between_epochs": ab.epochs.carry, "baseline": ab.RunningMean()}
 PAPER = {"rates": ab.tuned_rates()}
 ENGINES = ("auto", "reference")
-
-
-def dirichlet(H, S, A):
-    """Every transition is possible."""
-    return ab.random_mdp(S, A, H, np.random.default_rng(S))
-
-
-def deterministic(H, S, A):
-    """Every action leads to one state."""
-    successor = np.random.default_rng(S).integers(S, size=(H, S, A))
-    return ab.FiniteHorizonMDP(np.eye(S)[successor], initial_state=S - 1)
-
-
-def sparse(H, S, A):
-    """Half of the transitions are impossible."""
-    rng = np.random.default_rng(S)
-    rows = rng.dirichlet(np.ones(S), size=(H, S, A)) * (rng.random((H, S, A, S)) < 0.5)
-    rows[..., 0] += 1e-3
-    return ab.FiniteHorizonMDP(rows / rows.sum(axis=-1, keepdims=True))
-
-
-def mixed(shape, K):
-    rng = np.random.default_rng(1)
-    return ab.LossSequence(rng.random((3, *shape)), rng.integers(3, size=K))
 
 
 CASES = {
@@ -401,3 +380,17 @@ def test_randomness_is_a_generator(rng):
     for engine in ENGINES:
         with pytest.raises(TypeError, match=r"rng is .*; it must be a numpy Generator"):
             ab.simulate(ab.AggregateFeedbackLearner(2, 2, 2, 3, **PAPER), mdp, losses, rng, engine=engine)
+
+
+def code_of(function):
+    """The code without its docstring."""
+    (tree,) = ast.parse(inspect.getsource(function)).body
+    return ast.unparse(tree.body[1:]) if isinstance(tree.body[0], ast.Expr) else ast.unparse(tree.body)
+
+
+@pytest.mark.parametrize("name", ["_compiled", "_inner", "_inlined"])
+def test_the_files_of_kernels_compile_alike(name):
+    """Numba's cache asks for each file to stand on its own, so that what compiles it is written in each."""
+    files = [module for module in (kernels, flow_kernels, u_kernels) if hasattr(module, name)]
+    assert len(files) >= 2
+    assert len({code_of(getattr(module, name)) for module in files}) == 1

@@ -4,38 +4,21 @@ import signal
 
 import numpy as np
 import pytest
+from engine_worlds import deterministic, dirichlet, mixed, sparse
 
 import aggbandit as ab
 from aggbandit.engine import bridge, flow_kernels, plays
 from aggbandit.geometry import NoMinimizer
 from aggbandit.geometry.known_world import flow_equations, is_known_occupancy_polytope
 from aggbandit.learners import (
+    FTRL,
     OREPS,
+    Regularizer,
     SemiBanditOREPS,
     potentials,
     scrible_on_occupancies,
 )
 from aggbandit.learners.occupancy_bandits import OccupancyBandit
-
-
-def dirichlet(H, S, A):
-    """Every transition is possible."""
-    return ab.random_mdp(S, A, H, np.random.default_rng(S))
-
-
-def deterministic(H, S, A):
-    """Every action leads to one state."""
-    successor = np.random.default_rng(S).integers(S, size=(H, S, A))
-    return ab.FiniteHorizonMDP(np.eye(S)[successor], initial_state=S - 1)
-
-
-def sparse(H, S, A):
-    """Half of the transitions are impossible."""
-    rng = np.random.default_rng(S)
-    rows = rng.dirichlet(np.ones(S), size=(H, S, A)) * (rng.random((H, S, A, S)) < 0.5)
-    rows[..., 0] += 1e-3
-    return ab.FiniteHorizonMDP(rows / rows.sum(axis=-1, keepdims=True))
-
 
 WORLDS = {
     "running example": dirichlet(3, 3, 2),
@@ -49,11 +32,6 @@ WORLDS = {
     "one action": dirichlet(3, 3, 1),
 }
 KINDS = [OREPS, SemiBanditOREPS]
-
-
-def mixed(shape, K):
-    rng = np.random.default_rng(1)
-    return ab.LossSequence(rng.random((3, *shape)), rng.integers(3, size=K))
 
 
 def by_both(make, mdp, losses):
@@ -190,10 +168,125 @@ def test_no_world_makes_it_compile_twice():
         for kind in KINDS:
             ab.simulate(kind(mdp, 0.1), mdp, mixed(mdp.shape, 2), np.random.default_rng(0))
             ab.simulate(kind(mdp, 1), mdp, ab.losses.fixed(np.zeros(mdp.shape), 2), np.random.default_rng(0))
+        for regularizer in (Regularizer(1, 2), Regularizer(0.0, 2.0)):
+            ab.simulate(FTRL(mdp, regularizer), mdp, mixed(mdp.shape, 2), np.random.default_rng(0))
         if mdp.n_actions > 1:
             ab.simulate(scrible(mdp), mdp, mixed(mdp.shape, 2), np.random.default_rng(0))
     assert len(flow_kernels.play_oreps.signatures) == 1
+    assert len(flow_kernels.play_ftrl.signatures) == 1
     assert len(flow_kernels.play_scrible.signatures) == 1
+
+
+# --- FTRL ---------------------------------------------------------------------------------------------------
+
+REGULARIZERS = {
+    "log barrier": Regularizer(root=0.0, log=30.0),
+    "roots": Regularizer(root=30.0, log=0.0),
+    "both": Regularizer(root=20.0, log=10.0),
+}
+
+
+def same_leader(one, two):
+    """The same q, and the same sum of estimates and potentials where states are met."""
+    met = one.layers.met
+    np.testing.assert_allclose(two.occupancy, one.occupancy, rtol=1e-8, atol=1e-10)
+    np.testing.assert_allclose(two.sum_of_estimates[met], one.sum_of_estimates[met], rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(two.potential[met], one.potential[met], rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("regularizer", REGULARIZERS)
+@pytest.mark.parametrize("name", WORLDS)
+def test_both_engines_tell_the_same_story_of_ftrl(name, regularizer):
+    mdp = WORLDS[name]
+    (one, slow, after), (two, fast, after_too) = by_both(
+        lambda: FTRL(mdp, REGULARIZERS[regularizer]), mdp, mixed(mdp.shape, 40)
+    )
+    assert (slow.engine, fast.engine) == ("reference", "compiled")
+    assert after == after_too
+    np.testing.assert_allclose(fast.total_loss, slow.total_loss, atol=1e-12)
+    np.testing.assert_allclose(fast.expected_loss, slow.expected_loss, atol=1e-9)
+    same_leader(one, two)
+
+
+@pytest.mark.parametrize("name", ["running example", "a grid"])
+def test_a_long_step_of_ftrl_is_the_same_from_the_same_place(name):
+    """Newton's method is damped then, and potentials are brought inside first."""
+    mdp, rng = WORLDS[name], np.random.default_rng(3)
+    losses = mixed(mdp.shape, 30)
+    one, two = (FTRL(mdp, Regularizer(0.3, 0.1)) for _ in range(2))
+    run = bridge.LeaderRun(two, mdp, losses)
+    for k in range(30):
+        state = rng.bit_generator.state
+        trajectory = mdp.rollout(one.policy(rng), rng)
+        one.observe(one.feedback.observe(trajectory, losses[k]))
+        rng.bit_generator.state = state
+        run.play(k, k + 1, rng)
+        same_leader(one, two)
+        two.restore(one.snapshot())
+    assert one.occupancy[one.occupancy > 0].min() < 1e-2
+
+
+def test_ftrl_that_believes_in_another_world():
+    believed, truth = ab.worlds.chain(5, 4).mdp, dirichlet(4, 5, 2)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where it believes that nobody comes
+        (one, slow, _), (two, fast, _) = by_both(
+            lambda: FTRL(believed, Regularizer(20.0, 10.0)), truth, mixed(truth.shape, 40)
+        )
+    np.testing.assert_allclose(fast.expected_loss, slow.expected_loss, atol=1e-9)
+    same_leader(one, two)
+
+
+def test_ftrl_can_take_turns_and_is_interrupted_and_resumed_to_the_last_bit(monkeypatch, tmp_path):
+    mdp, regularizer = dirichlet(3, 3, 2), Regularizer(20.0, 10.0)
+    losses = mixed(mdp.shape, 100)
+    turns, straight = FTRL(mdp, regularizer), FTRL(mdp, regularizer)
+    one, two = np.random.default_rng(2), np.random.default_rng(2)
+    for engine in ("compiled", "reference", "compiled"):
+        left = ab.simulate(turns, mdp, losses, one, engine)
+        right = ab.simulate(straight, mdp, losses, two, "reference")
+        np.testing.assert_allclose(left.expected_loss, right.expected_loss, atol=1e-9)
+    monkeypatch.setattr(bridge, "FLOW_CHUNK_CELLS", 16 * 18)
+    whole = ab.simulate(FTRL(mdp, regularizer), mdp, losses, np.random.default_rng(0))
+    play = bridge.LeaderRun.play
+
+    def pressing(run, first, last, rng):
+        if first == 32:
+            signal.raise_signal(signal.SIGINT)
+        return play(run, first, last, rng)
+
+    monkeypatch.setattr(bridge.LeaderRun, "play", pressing)
+    part = ab.simulate(FTRL(mdp, regularizer), mdp, losses, np.random.default_rng(0), "compiled")
+    assert (len(part), part.complete) == (48, False)
+    part.save(tmp_path / "run.npz")
+    again = ab.resume(ab.History.load(tmp_path / "run.npz"), FTRL(mdp, regularizer), mdp, losses)
+    np.testing.assert_array_equal(again.expected_loss, whole.expected_loss)
+
+
+def test_a_leader_that_is_not_found_leaves_the_last_one(monkeypatch):
+    """Without losses one Newton step is enough, with them it is not."""
+    mdp = dirichlet(3, 3, 2)
+    tables = np.stack([np.zeros(mdp.shape), np.ones(mdp.shape)])
+    losses = ab.LossSequence(tables, np.array([0, 0, 0, 1]))
+    learners = [FTRL(mdp, Regularizer(1.0, 0.1)) for _ in range(2)]
+    monkeypatch.setattr(potentials, "MOST_STEPS", 1)
+    said = {"reference": "after 1 Newton steps", "compiled": "episode 3: the regularized leader"}
+    for learner, (engine, message) in zip(learners, said.items(), strict=True):
+        with pytest.raises(NoMinimizer, match=message):
+            ab.simulate(learner, mdp, losses, np.random.default_rng(0), engine)
+    same_leader(*learners)
+    assert not learners[1].sum_of_estimates[learners[1].layers.met].any()
+
+
+def test_a_leader_of_ones_own_is_played_by_the_reference():
+    class Lazy(FTRL):
+        """It never learns."""
+
+        def observe(self, feedback):
+            pass
+
+    mdp = dirichlet(2, 2, 2)
+    assert plays(FTRL(mdp, Regularizer(1.0, 1.0)))
+    assert not plays(Lazy(mdp, Regularizer(1.0, 1.0)))
 
 
 # --- SCRiBLe ------------------------------------------------------------------------------------------------

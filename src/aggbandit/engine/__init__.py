@@ -10,6 +10,7 @@ from typing import TypeAlias, TypeGuard
 
 from aggbandit.geometry.barrier import LogBarrier
 from aggbandit.geometry.known_world import is_known_occupancy_polytope
+from aggbandit.learners.ftrl import FTRL
 from aggbandit.learners.increasing_rates import IncreasingRateOMD
 from aggbandit.learners.occupancy_bandits import OccupancyBandit
 from aggbandit.learners.oreps import OREPS, SemiBanditOREPS
@@ -20,7 +21,9 @@ from aggbandit.learners.visits import EmpiricalDynamics, KnownDynamics
 
 __all__ = ["Played", "plays"]
 
-Played: TypeAlias = AggregateFeedbackLearner | UFunctionLearner | OREPS | SemiBanditOREPS | OccupancyBandit
+Played: TypeAlias = (
+    AggregateFeedbackLearner | UFunctionLearner | OREPS | SemiBanditOREPS | FTRL | OccupancyBandit
+)
 
 # The schedules that the kernels know.
 SCHEDULES = (IncreasingRate, ConstantRate)
@@ -32,9 +35,9 @@ def plays(
     """Does the compiled engine do what this learner does?
 
     It plays Algorithm 3 as it stands, and calls back for what happens between epochs, for nothing else; the
-    U-function learner without bonus, its dynamics known or counted; O-REPS in a known world; and SCRiBLe on
-    the occupancy measures of one. A subclass that changes a method, or a schedule of one's own, is played by
-    the reference.
+    U-function learner without bonus, its dynamics known or counted; O-REPS and FTRL in a known world; and
+    SCRiBLe on the occupancy measures of one. A subclass that changes a method, or a schedule of one's own, is
+    played by the reference.
 
     Args:
         learner: anything.
@@ -52,7 +55,7 @@ def plays(
     """
     if type(learner) is UFunctionLearner:
         return learner.rates.bonus == 0 and type(learner.visits) in (EmpiricalDynamics, KnownDynamics)
-    if type(learner) in (OREPS, SemiBanditOREPS):
+    if type(learner) in (OREPS, SemiBanditOREPS, FTRL):
         return True
     if type(learner) is OccupancyBandit:
         return _is_scrible(learner)

@@ -14,6 +14,7 @@ from aggbandit.engine.kernels import Rules, Tolerances, World
 from aggbandit.geometry import _newton, occupancy_barrier
 from aggbandit.geometry._newton import TOLERANCE, TOO_CLOSE, NoMinimizer
 from aggbandit.learners import potentials
+from aggbandit.learners.ftrl import FTRL
 from aggbandit.learners.increasing_rates import IncreasingRateOMD, OMDState
 from aggbandit.learners.occupancy_bandits import OccupancyBandit
 from aggbandit.learners.oreps import OREPS, SemiBanditOREPS
@@ -414,6 +415,81 @@ class EntropyRun:
         return expected_loss, total_loss
 
 
+class LeaderRun:
+    """Plays `FTRL` by compiled code, and leaves it where the reference would.
+
+    Args:
+        learner: of the world's shape.
+        mdp: the world.
+        losses: of all episodes.
+
+    Raises:
+        ValueError: if the shapes do not fit.
+    """
+
+    name: str = "compiled"
+
+    def __init__(self, learner: FTRL, mdp: FiniteHorizonMDP, losses: LossSequence) -> None:
+        losses.check_world(mdp)
+        learner.check_run(mdp, len(losses))
+        self.learner = learner
+        self.world, self.flow = _true_world(mdp, losses), _flow_of(learner.mdp, learner.layers)
+        self.room = flow_kernels.room(mdp.shape, learner.layers.states.shape[1])
+
+    def chunk_end(self, first: int) -> int:
+        """Where to stop after `first`, by `chunk_end` for the size of this world.
+
+        Args:
+            first: the next episode.
+
+        Returns:
+            The episode before which to stop.
+        """
+        return chunk_end(first, FLOW_CHUNK_CELLS // self.learner.sum_of_estimates.size)
+
+    def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+        """Play episodes first..last-1 of the losses.
+
+        Args:
+            first: the first episode.
+            last: the one after the last.
+            rng: the source of all randomness.
+
+        Returns:
+            (last - first,) their expected losses, and their total losses.
+
+        Raises:
+            NoMinimizer: naming the episode, if double precision is not enough; the learner stands before it.
+        """
+        learner = self.learner
+        expected_loss, total_loss = np.empty(last - first), np.empty(last - first)
+        estimates = np.array(learner.sum_of_estimates, order="C")
+        potential = np.array(learner.potential, order="C")
+        q = np.array(learner.layers.narrow(learner.occupancy), order="C")
+        episode, ended = call(
+            flow_kernels.play_ftrl,
+            self.world,
+            self.flow,
+            self.room,
+            _flow_tolerances(),
+            estimates,
+            potential,
+            q,
+            float(learner.regularizer.root) / 2,
+            float(learner.regularizer.log),
+            expected_loss,
+            total_loss,
+            first,
+            last,
+            rng,
+        )
+        learner.sum_of_estimates, learner.potential = estimates, potential
+        learner.occupancy = learner.layers.widen(q)
+        if ended != flow_kernels.DONE:
+            raise NoMinimizer(f"episode {episode}: the regularized leader was not found")
+        return expected_loss, total_loss
+
+
 class ScribleRun:
     """Plays SCRiBLe on the occupancy measures of a known world, and leaves it where the reference would.
 
@@ -543,7 +619,7 @@ def run_of(
     learner: Played,
     mdp: FiniteHorizonMDP,
     losses: LossSequence,
-) -> CompiledRun | UFunctionRun | EntropyRun | ScribleRun:
+) -> CompiledRun | UFunctionRun | EntropyRun | LeaderRun | ScribleRun:
     """The compiled run of a learner that the engine plays.
 
     Args:
@@ -561,6 +637,8 @@ def run_of(
         return UFunctionRun(learner, mdp, losses)
     if isinstance(learner, (OREPS, SemiBanditOREPS)):
         return EntropyRun(learner, mdp, losses)
+    if isinstance(learner, FTRL):
+        return LeaderRun(learner, mdp, losses)
     if isinstance(learner, OccupancyBandit):
         return ScribleRun(learner, mdp, losses)
     return CompiledRun(learner, mdp, losses)

@@ -1,12 +1,12 @@
-"""What Numba compiles for learners that know the dynamics: O-REPS, and SCRiBLe on occupancy measures.
+"""What Numba compiles for learners that know the dynamics: O-REPS, FTRL, and SCRiBLe on occupancy measures.
 
-The mathematics is that of `learners.potentials`, `learners.oreps` and `geometry.dikin`, formula by formula,
-and so are the random numbers; the engines agree to rounding. What differs is that rows are lists of the next
-states they can lead to, that states are numbered among those that can be met, and that the Hessian of the
-flow equations is factorized by blocks: a step costs what its own states cost.
+The mathematics is that of `learners.potentials`, `learners.oreps`, `learners.ftrl` and `geometry.dikin`,
+formula by formula, and so are the random numbers; the engines agree to rounding. What differs is that rows
+are lists of the next states they can lead to, that states are numbered among those that can be met, and that
+the Hessian of the flow equations is factorized by blocks: a step costs what its own states cost.
 
-Both learners solve the same equations, `C diag(curvature) C' u = right`, C the equations of flow: the Hessian
-of the dual function there, the slice of the Dikin ellipsoid here.
+All solve the same equations, `C diag(curvature) C' u = right`, C the equations of flow: the Hessian of the
+dual function for the first two, the slice of the Dikin ellipsoid for SCRiBLe.
 
 As in `kernels`, nothing is imported from other files that would matter to Numba's cache.
 """
@@ -31,6 +31,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 RIGHT, OVER_PIVOT, POTENTIAL, EXCESS = range(4)
 # Planes of `Room.cells`, (H, W, A) each: the curvature; for O-REPS the weights, by logarithm; for SCRiBLe the
 # iterate, the linear term up to C'lambda, gradient plus linear term, what C is applied to, and what is drawn.
+# For FTRL the estimates are LINEAR, the slopes before the episode RESIDUAL, the mass IMAGE.
 CURVATURE, LOG_WEIGHT, ITERATE, LINEAR, RESIDUAL, IMAGE, NOISE = range(7)
 CELL_PLANES = 7
 # How a call of `play` ended.
@@ -349,6 +350,35 @@ def solve(flow: Flow, room: Room) -> None:
             r[RIGHT, h, k] = total * r[OVER_PIVOT, h, k]
 
 
+@_inner
+def newton_direction(flow: Flow, room: Room, mass: FloatArray, tolerances: Tolerances) -> tuple[float, float]:
+    """Newton's direction for the dual function, into RIGHT, from the mass and CURVATURE of the cells.
+
+    Returns the slope along it, and by what it changes an entry at most, relatively: infinite if it is none.
+    """
+    excess, direction, curvature = room.rows[EXCESS], room.rows[RIGHT], room.cells[CURVATURE]
+    H, _, A = mass.shape
+    outflow_less_inflow(flow, mass, 1.0, excess)
+    for h in range(H):
+        for i in range(flow.width[h]):
+            direction[h, i] = -excess[h, i]
+    if not factorize(flow, room, tolerances.no_mass):
+        return 0.0, math.inf
+    solve(flow, room)
+    slope, largest = 0.0, 0.0
+    for h in range(H):
+        for i in range(flow.width[h]):
+            slope += excess[h, i] * direction[h, i]
+            for a in range(A):
+                if mass[h, i, a] > 0.0:
+                    change = abs(direction[h, i] - onward(flow.rows, direction, h, i, a))
+                    change *= curvature[h, i, a] / mass[h, i, a]
+                    if not change < math.inf:
+                        return slope, math.inf
+                    largest = max(largest, change)
+    return slope, largest
+
+
 # --- O-REPS -------------------------------------------------------------------------------------------------
 
 
@@ -393,7 +423,7 @@ def project(flow: Flow, room: Room, log_q: FloatArray, tolerances: Tolerances) -
     False if none is found; log_q stays as it is then.
     """
     log_weight, mass = room.cells[LOG_WEIGHT], room.cells[CURVATURE]
-    V, excess, direction = room.rows[POTENTIAL], room.rows[EXCESS], room.rows[RIGHT]
+    V, direction = room.rows[POTENTIAL], room.rows[RIGHT]
     H, _, A = log_q.shape
     for h in range(H - 1, -1, -1):
         for i in range(flow.width[h]):
@@ -404,23 +434,9 @@ def project(flow: Flow, room: Room, log_q: FloatArray, tolerances: Tolerances) -
     if not math.isfinite(value):
         return False
     for _ in range(tolerances.most_steps_in_potentials):
-        outflow_less_inflow(flow, mass, 1.0, excess)
-        for h in range(H):
-            for i in range(flow.width[h]):
-                direction[h, i] = -excess[h, i]
-        if not factorize(flow, room, tolerances.no_mass):
+        slope, largest = newton_direction(flow, room, mass, tolerances)
+        if not largest < math.inf:
             return False
-        solve(flow, room)
-        slope, largest = 0.0, 0.0
-        for h in range(H):
-            for i in range(flow.width[h]):
-                slope += excess[h, i] * direction[h, i]
-                for a in range(A):
-                    if mass[h, i, a] > 0.0:
-                        change = abs(direction[h, i] - onward(flow.rows, direction, h, i, a))
-                        if not change < math.inf:
-                            return False
-                        largest = max(largest, change)
         if largest <= tolerances.last_step:
             for h in range(H):
                 for i in range(flow.width[h]):
@@ -499,6 +515,147 @@ def play_oreps(
                     log_weight[h, i, a] -= eta * (room.losses[h] / math.exp(log_q[h, i, a]))
         if not project(flow, room, log_q, tolerances):
             return k, NO_MINIMIZER
+    return last, DONE
+
+
+# --- FTRL ---------------------------------------------------------------------------------------------------
+
+
+@_inlined
+def slope_of(flow: Flow, loss: FloatArray, potential: FloatArray, h: int, i: int, a: int) -> float:
+    """`RegularizedCells.slope` of a cell: `theta = loss - x`."""
+    theta: float = loss[h, i, a] - (potential[h, i] - onward(flow.rows, potential, h, i, a))
+    return theta
+
+
+@_inner
+def answer_regularized(flow: Flow, room: Room, potential: FloatArray, half: float, log: float) -> float:
+    """`RegularizedCells.answer`, of half the weight of the roots and that of the logarithms.
+
+    The mass goes into IMAGE. Returns the conjugate, which is infinite where a slope is not positive.
+    """
+    loss, mass, curvature = room.cells[LINEAR], room.cells[IMAGE], room.cells[CURVATURE]
+    H, _, A = loss.shape
+    value = 0.0
+    for h in range(H):
+        in_step = 0.0
+        for i in range(flow.width[h]):
+            in_state = 0.0
+            for a in range(A):
+                theta = slope_of(flow, loss, potential, h, i, a)
+                if not theta > 0.0:
+                    return math.inf
+                root = (half + math.sqrt(half * half + 4.0 * log * theta)) / (2.0 * theta)
+                q = root * root
+                mass[h, i, a] = q
+                curvature[h, i, a] = 2.0 * q * root / (2.0 * log / root + half)
+                in_state += 2.0 * half * root - theta * q + 2.0 * log * math.log(root)
+            in_step += in_state
+        value += in_step
+    return value
+
+
+@_inner
+def follow(flow: Flow, room: Room, tolerances: Tolerances, half: float, log: float) -> bool:
+    """`minimize_over_potentials` of regularized cells, from POTENTIAL, which it replaces; the mass is IMAGE.
+
+    False if no minimum is found.
+    """
+    V, direction, mass = room.rows[POTENTIAL], room.rows[RIGHT], room.cells[IMAGE]
+    H = len(V)
+    value = answer_regularized(flow, room, V, half, log)
+    if not math.isfinite(value):
+        return False
+    for _ in range(tolerances.most_steps_in_potentials):
+        slope, largest = newton_direction(flow, room, mass, tolerances)
+        if not largest < math.inf:
+            return False
+        last = largest <= tolerances.last_step
+        length = 1.0 if last else min(1.0, tolerances.longest_step / largest)
+        before = value - V[0, 0]
+        rounding = 1e-13 * (1.0 + abs(value) + abs(V[0, 0]))
+        gone = 0.0
+        while True:
+            for h in range(H):
+                for i in range(flow.width[h]):
+                    V[h, i] += (length - gone) * direction[h, i]
+            gone = length
+            value = answer_regularized(flow, room, V, half, log)
+            if last:
+                return math.isfinite(value)
+            if value - V[0, 0] <= before + 1e-4 * length * slope + rounding:
+                break
+            length /= 2.0
+            if length < 1e-12:
+                return False
+    return False
+
+
+@_compiled
+def play_ftrl(
+    world: World,
+    flow: Flow,
+    room: Room,
+    tolerances: Tolerances,
+    estimates: FloatArray,
+    potential: FloatArray,
+    q: FloatArray,
+    half: float,
+    log: float,
+    expected: FloatArray,
+    totals: FloatArray,
+    first: int,
+    last: int,
+    rng: np.random.Generator,
+) -> tuple[int, int]:
+    """Episodes first..last-1 of FTRL, whose sum of estimates and q are (H, W, A), its potential (H, W).
+
+    Returns the next episode, and how it ended. One whose minimum is not found leaves the three as they were.
+    `expected` and `totals` begin with the entry of episode `first`; `half` is half the weight of the roots.
+    """
+    loss, slope, V = room.cells[LINEAR], room.cells[RESIDUAL], room.rows[POTENTIAL]
+    H, _, A = q.shape
+    for k in range(first, last):
+        for h in range(H):
+            for i in range(flow.width[h]):
+                s = flow.states[h, i]
+                visits = 0.0
+                for a in range(A):
+                    visits += q[h, i, a]
+                for a in range(A):
+                    room.policy[h, s, a] = q[h, i, a] / visits if visits > 0.0 else 1.0 / A
+        table = world.schedule[k]
+        expected[k - first] = expected_loss(world, table, room.policy, room.mass)
+        total = episode(world, table, room, rng)
+        totals[k - first] = total
+        for h in range(H):
+            for i in range(flow.width[h]):
+                V[h, i] = potential[h, i]
+                for a in range(A):
+                    loss[h, i, a] = estimates[h, i, a]
+                    slope[h, i, a] = slope_of(flow, estimates, potential, h, i, a)
+        for h in range(H):
+            i, taken = flow.number[h, room.path[0, h]], room.path[1, h]
+            if i >= 0:
+                visits = 0.0
+                for a in range(A):
+                    visits += q[h, i, a]
+                for a in range(A):
+                    loss[h, i, a] += (total / q[h, i, a] if a == taken else 0.0) - total / visits
+        # `RegularizedCells.inside`: potentials at which no slope is below half of what it was.
+        for h in range(H - 1, -1, -1):
+            for i in range(flow.width[h]):
+                for a in range(A):
+                    highest = loss[h, i, a] + onward(flow.rows, V, h, i, a) - slope[h, i, a] / 2.0
+                    V[h, i] = min(V[h, i], highest)
+        if not follow(flow, room, tolerances, half, log):
+            return k, NO_MINIMIZER
+        for h in range(H):
+            for i in range(flow.width[h]):
+                potential[h, i] = V[h, i]
+                for a in range(A):
+                    estimates[h, i, a] = loss[h, i, a]
+                    q[h, i, a] = room.cells[IMAGE][h, i, a]
     return last, DONE
 
 

@@ -38,6 +38,9 @@ PICTURE = """slider => {
 }"""
 
 
+SOURCES = "jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.sharedModel.getSource())"
+
+
 def errors(notebook: Notebook) -> list[str]:
     found = []
     for cell in notebook.cells():
@@ -169,6 +172,17 @@ def test_a_link_to_another_chapter_opens_it_live(notebook: Notebook) -> None:
     expect(other.locator("#read")).to_have_text("Occupancy measures")
     assert other.url.endswith("/lite/run.html?chapter=02-occupancy-measures")
     other.close()
+
+
+@pytest.mark.once
+def test_a_double_click_lets_one_write(notebook: Notebook) -> None:
+    before = notebook.frame.evaluate(SOURCES)
+    answer = next(i for i, source in enumerate(before) if source.startswith("*Your answer:*"))
+    notebook.frame.locator(".jp-MarkdownCell .myst p", has_text="Your answer").first.dblclick()
+    notebook.frame.wait_for_function("jupyterapp.shell.currentWidget.content.activeCell.rendered === false")
+    notebook.page.keyboard.press("Control+a")
+    notebook.page.keyboard.type("x, a half")  # in command mode `x` cuts what is selected
+    assert notebook.frame.evaluate(SOURCES) == [*before[:answer], "x, a half", *before[answer + 1 :]]
 
 
 @pytest.mark.once

@@ -84,9 +84,8 @@ def main() -> int:
     print(f"{there} submissions; {waiting} answers wait for a person; tables in {tables}")
     strangers = len(roster.unclaimed(arguments.submissions, roster.read(run.course.folder / "roster.csv")))
     if strangers:
-        print(
-            f"{strangers} {'file or folder is' if strangers == 1 else 'files or folders are'} nobody's: above"
-        )
+        are = "file or folder is" if strangers == 1 else "files or folders are"
+        print(f"{strangers} {are} nobody's (see above)")
     return 0
 
 

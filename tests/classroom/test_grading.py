@@ -357,7 +357,7 @@ def test_a_folder_of_nobodys_work_is_an_error(
     assert "is the work of a student on roster.csv" in capsys.readouterr().err
     monkeypatch.setattr(grading, "grade", lambda *run: graded[1])
     assert grade.main() == 0
-    assert capsys.readouterr().out.splitlines()[-1] == "1 file or folder is nobody's: above"
+    assert capsys.readouterr().out.splitlines()[-1] == "1 file or folder is nobody's (see above)"
     assert tables(copy.folder) == before
 
 

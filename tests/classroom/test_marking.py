@@ -107,7 +107,8 @@ def test_a_cell_is_called_by_its_question_or_by_how_it_begins(jailed) -> None:
     assert called[2] == "1. Forward"
     assert called[5] == "an empty cell"
     for name, begins in zip(called, names, strict=True):
-        assert begins is None or name == f'the cell that begins "{begins[:40]}"'
+        assert begins is None or name == f'the cell that begins "{begins}"'
+    assert notebooks.beginning("x" * 61).endswith('x…"')
     (mark,), runs = mark_notebook(notebook, BLANK, asked, {"occupancy": 1}, jailed, LIMITS)
     assert mark.note == "its cell did not run to its end: KeyError:  (1. Forward, line 1)"
     assert runs[3].text == 'ZeroDivisionError: division by zero (the cell that begins "x = 1 / 0", line 2)'

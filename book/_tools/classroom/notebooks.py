@@ -22,7 +22,7 @@ PRIVATE = ("check", "function", "rubric", "variants", "variant")  # entries of `
 
 KINDS = ("code", "markdown", "raw")
 LARGEST = 2 * 10**7  # bytes of a notebook
-BEGINNING = 40  # characters of a cell, to tell it from others
+BEGINNING = 60  # characters of a cell, to tell it from others
 
 Notebook = dict[str, Any]
 Cell = dict[str, Any]
@@ -167,7 +167,10 @@ def cell_names(notebook: Notebook, asked: Iterable[Question]) -> list[str]:
 def beginning(text: str) -> str:
     """A cell by its first line."""
     lines = text.strip().splitlines()
-    return f'the cell that begins "{lines[0][:BEGINNING].strip()}"' if lines else "an empty cell"
+    if not lines:
+        return "an empty cell"
+    more = "…" if len(lines[0].strip()) > BEGINNING else ""
+    return f'the cell that begins "{lines[0].strip()[:BEGINNING]}{more}"'
 
 
 def answer_of(notebook: Notebook, question: str) -> str | None:

@@ -91,7 +91,7 @@ ALL: list[dict[str, Step]] = [
     {"site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"])},
     {"lab, in a browser": (["lab"], []), "live, in a browser": (["live"], [])},
 ]
-LIVE: list[dict[str, Step]] = [{"live, every chapter": (["live"], ["--every-chapter"])}]
+LIVE: list[dict[str, Step]] = [{"live, every chapter": (["live"], ["--every-chapter", "--durations=20"])}]
 PLANS: dict[str, list[dict[str, Step]]] = {"lint": [], "quick": QUICK, "live": LIVE, "all": ALL}
 
 

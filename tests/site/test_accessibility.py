@@ -12,10 +12,11 @@ from conftest import LIMIT
 
 WORDS = "".join(f"<p>Line {number} of many that look alike.</p>" for number in range(40))
 FORMULA = "<mjx-container><i>x</i><mjx-assistive-mml>x</mjx-assistive-mml></mjx-container>"
+CODE = '<pre><span class="k">if</span> <span class="n"><span>it</span></span> <a href="#here">is</a></pre>'
 FOLD = "<details><summary>A fold</summary><p>A line that nobody sees.</p></details>"
 PAGE = f"""<!doctype html><html lang="en"><title>A page</title>
 <style>body {{ background: white; color: #222 }}</style>
-<main><h1>A heading {FORMULA}</h1>{FOLD}{WORDS}<a href="#here">{FORMULA}</a></main></html>"""
+<main><h1>A heading {FORMULA}</h1>{FOLD}{CODE}{WORDS}<a href="#here">{FORMULA}</a></main></html>"""
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +42,10 @@ def test_a_good_page_has_no_complaint_and_stays_as_it_was(page: Page) -> None:
         ("<p>Line 17", '<p style="opacity: 0.4">Line 17', "color-contrast"),
         ("Line 17", '<span style="color: #999">Line 17</span>', "color-contrast"),
         ("color: #222", "color: #bbb", "color-contrast"),
+        ('class="k"', 'class="k" style="color: #aaa"', "color-contrast"),
+        ("</style>", ".n span { color: #aaa }</style>", "color-contrast"),
+        ('class="k"', 'class="k" role="nothing"', "aria-roles"),
+        ("if</span>", "<button></button></span>", "button-name"),
         ("<p>Line 17", '<img src="data:,"><p>Line 17', "image-alt"),
         ("<p>Line 17", '<a href="#here"></a><p>Line 17', "link-name"),
         ("<p>Line 17", "<button></button><p>Line 17", "button-name"),

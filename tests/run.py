@@ -88,7 +88,7 @@ ALL: list[dict[str, Step]] = [
     {**EXAMPLES, "project": (["project"], [])},
     {"classroom": (["classroom"], ["-n", "2", "--dist", "loadfile"])},
     {"chapters, run again": (["notebooks", CHAPTERS], NBVAL)},
-    {"site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup"])},
+    {"site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"])},
     {"lab, in a browser": (["lab"], []), "live, in a browser": (["live"], [])},
 ]
 LIVE: list[dict[str, Step]] = [{"live, every chapter": (["live"], ["--every-chapter", "--durations=20"])}]

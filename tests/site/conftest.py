@@ -24,13 +24,19 @@ WIDE = {"width": 1280, "height": 900}
 
 
 def pages() -> list[str]:
-    """Every page of the book: not the theme's files, nor the notebook application and the slides."""
+    """Every page of the book, largest first: not the theme's, nor the notebook application and slides."""
     found = (path.relative_to(SITE) for path in SITE.rglob("*.html"))
-    return sorted(
+    book = sorted(
         str(page)
         for page in found
         if page.parts[0] not in ("lite", "slides") and not page.parts[0].startswith("_")
     )
+    return sorted(book, key=tags, reverse=True)
+
+
+def tags(page: str) -> int:
+    """How many tags a page has: what it takes to look at it grows with them."""
+    return (SITE / page).read_bytes().count(b"<")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -40,6 +46,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             raise pytest.UsageError(f"there is no site in {SITE}; run `make book` first")
         addresses = [pytest.param(page, marks=pytest.mark.xdist_group(page)) for page in pages()]
         metafunc.parametrize("address", addresses, scope="session")
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    """What visits no page of its own stays with its file on one worker, so that its set-up is done once."""
+    if item.get_closest_marker("xdist_group") is None:
+        item.add_marker(pytest.mark.xdist_group(item.path.stem))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The files that visit few pages first, then page by page: the smallest last, so that no worker waits."""
+    items.sort(key=lambda item: "address" in getattr(item, "fixturenames", ()))
 
 
 class Quiet(http.server.SimpleHTTPRequestHandler):

@@ -111,11 +111,12 @@ def test_every_link_in_the_pdf_leads_to_a_place_in_it_or_to_the_web(printed: Pdf
 
 
 def test_the_pdf_is_typeset_and_holds_what_was_folded(printed: PdfReader) -> None:
-    text = "\n".join(page.extract_text() for page in printed.pages)
+    texts = [page.extract_text() for page in printed.pages]
+    text = "\n".join(texts)
     assert not re.search(r"\\[([]|\\(?:eta|ell|frac)\b", text)
     assert "Solution to Exercise 8.4" in text
     assert len(printed.pages) > 15
-    sizes = [len(page.extract_text()) for page in printed.pages[2:]]
+    sizes = [len(text) for text in texts[2:]]
     assert (
         sum(size < 150 and not page.images for size, page in zip(sizes, printed.pages[2:], strict=True)) <= 2
     )

@@ -2,7 +2,7 @@
 
 Scripts that were added twice are kept once, and those of Thebe (a remote kernel this book does not use, with
 an address on a public network) are dropped. Of the names that every proof, exercise and solution bears, the
-first keeps them. Each formula in a line says how wide it will be, about, so that the line is not broken anew
+first keeps them. Each formula in a line says how wide it will be, so that the line is not broken anew
 when it is typeset.
 """
 
@@ -12,14 +12,10 @@ import html
 import re
 from typing import Any
 
+from formulas import width
+
 SHARED_NAME = re.compile(r' id="(proof|(?:proof|exercise|solution)-content)"')
 FORMULA = re.compile(r'<span class="math notranslate nohighlight">\\\((.*?)\\\)</span>', re.DOTALL)
-RAISED = re.compile(r"[_^](?:\{([^{}]*)\}|(\\[a-zA-Z]+|.))")
-WIDE = re.compile(r"=|\\(?:[lc]?dots|le|ge|in|to|approx|sim|subset|mid|sum|prod)(?![a-zA-Z])")
-NARROW = re.compile(r"[()|']")
-UNSEEN = re.compile(
-    r"\\(?:mathcal|mathbb|mathrm|mathbf|mathit|text|operatorname|hat|tilde|bar|widehat|widetilde|left|right|[,;!:])"
-)
 
 
 def tidy(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
@@ -42,26 +38,7 @@ def _named_once(body: str) -> str:
 
 def _measured(formula: re.Match[str]) -> str:
     opening, rest = formula[0].split(">", 1)
-    return f'{opening} style="--wide: {width(html.unescape(formula[1])):.1f}em">{rest}'
-
-
-def width(tex: str) -> float:
-    """About how wide a formula is, in heights of its letters: half of one each, less where it is raised.
-
-    Relations and dots are wider, with the room on both sides of them; brackets and primes are narrower.
-    """
-    small = sum(len(_letters(one or other)) for one, other in RAISED.findall(tex))
-    return max(
-        0.5,
-        0.55 * len(_letters(RAISED.sub("", tex)))
-        + 0.36 * small
-        + len(WIDE.findall(tex))
-        - 0.2 * len(NARROW.findall(tex)),
-    )
-
-
-def _letters(tex: str) -> str:
-    return re.sub(r"[{}^_\\\s]", "", re.sub(r"\\[a-zA-Z]+", "x", UNSEEN.sub("", tex)))
+    return f'{opening} style="--wide: {width(html.unescape(formula[1])):.2f}em">{rest}'
 
 
 def _once(scripts: Any) -> Any:

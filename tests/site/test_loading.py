@@ -47,6 +47,19 @@ def test_every_name_is_given_once(visit: Visit) -> None:
     assert [name for name, times in Counter(names).items() if times > 1 or not name] == []
 
 
+TOLD_AND_TYPESET = """() => [...document.querySelectorAll("article span.math")].flatMap(formula => {
+    const typeset = formula.querySelector("mjx-container");
+    const width = typeset ? typeset.getBoundingClientRect().width : 0;
+    const em = parseFloat(getComputedStyle(formula).fontSize);
+    return width ? [[parseFloat(formula.style.getPropertyValue("--wide")), width / em]] : [];
+})"""
+
+
+def test_formulas_are_as_wide_as_the_page_has_kept_room_for(visit: Visit) -> None:
+    off = sorted(abs(told - typeset) for told, typeset in visit.page.evaluate(TOLD_AND_TYPESET))
+    assert sum(off) <= 0.15 * len(off), off[-10:]
+
+
 def leave_waiting(route: Route) -> None:
     """A server that does not answer."""
 

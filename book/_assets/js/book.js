@@ -19,10 +19,10 @@
   config.options = { ...config.options, menuOptions: { settings: { inTabOrder: false } } };
 
   // Until they are typeset they keep their place unseen; where MathJax does not come, they are read as TeX.
-  const PATIENCE = 4000; // milliseconds that MathJax has to arrive, and again to have typeset
+  const [ARRIVAL, TYPESETTING] = [4000, 12000]; // milliseconds that MathJax may take
   const showFormulas = () => root.classList.remove("ab-typesetting");
   root.classList.add("ab-typesetting");
-  setTimeout(() => (MathJax.startup ? setTimeout(showFormulas, PATIENCE) : showFormulas()), PATIENCE);
+  setTimeout(() => (MathJax.startup ? setTimeout(showFormulas, TYPESETTING) : showFormulas()), ARRIVAL);
 
   // --------------------------------------------------------- 1. the theme's names
   // A formula in a line that is wider than its paragraph scrolls by itself; all others flow with the text.

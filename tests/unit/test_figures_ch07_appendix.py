@@ -68,6 +68,24 @@ def test_each_corner_of_the_density_is_named():
     assert [text.get_text() for text in texts] == [rf"$\mathbf{{{k}}}$: 1.00" for k in (1, 2, 3)]
 
 
+@pytest.mark.parametrize("size", [0.0, 0.01, 0.03, 0.1])
+def test_at_a_peak_the_estimate_rises_on_all_ways_into_the_polygon(size):
+    habits = np.array(
+        [[0.8, 0.1, 0.1], [0.6, 0.4, 0], [0, 1, 0], [0, 0.5, 0.5], [0.2, 0, 0.8], [0.5, 0.1, 0.4]]
+    )
+    moment, loss, epsilon = habits.T @ habits / 6, np.array([0.48, 0.5, 0.52]), np.full(3, size)
+    mixes = np.random.default_rng(0).dirichlet(np.full(6, 0.3), size=2000) @ habits
+
+    def estimate(points):
+        return points @ loss - ch07.width(points, moment, epsilon)
+
+    for corner, peak in zip(habits, ch07.peaks(habits, moment, loss, epsilon), strict=True):
+        rise = estimate(corner + 1e-5 * (mixes - corner)) - estimate(corner[None])
+        assert (rise.min() >= -1e-12) == peak
+    drawn = ch07.where_weights_go(habits, moment, loss, size, 60.0).axes[0].lines[-1]
+    assert len(drawn.get_xdata()) == ch07.peaks(habits, moment, loss, epsilon).sum()
+
+
 @pytest.mark.parametrize("norm", appendix.NORMS)
 def test_dual_norms_are_attained_on_the_ball(norm):
     ball = appendix.dual_pair(norm, 30).axes[0].patches[0].get_xy()  # the same for every loss

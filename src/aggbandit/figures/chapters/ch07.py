@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from matplotlib.figure import Figure
 
-from aggbandit._arrays import FloatArray
+from aggbandit._arrays import BoolArray, FloatArray
 from aggbandit.figures import shapes
 from aggbandit.figures.shapes import TRIANGLE
 from aggbandit.figures.style import (
@@ -37,6 +37,7 @@ __all__ = [
     "hidden_street",
     "how_wrong",
     "measured_and_promised",
+    "peaks",
     "six_habits",
     "where_weights_go",
     "width",
@@ -52,6 +53,20 @@ def width(points: FloatArray, moment: FloatArray, epsilon: FloatArray) -> FloatA
     inverse = np.linalg.pinv(moment, rcond=1e-9, hermitian=True)
     norms = np.sqrt(np.einsum("ni,ij,nj->n", points, inverse, points))
     result: FloatArray = np.sqrt(rank) * norms * np.sqrt(epsilon @ moment @ epsilon)
+    return result
+
+
+def peaks(points: FloatArray, moment: FloatArray, loss: FloatArray, epsilon: FloatArray) -> BoolArray:
+    """(N,) the corners of a polygon from which the optimistic estimate rises along every way to another.
+
+    The estimate, loss . y - `width`, is concave: where it rises along the ways to all other corners,
+    `points` (N, d), it rises along every way. `moment`, `epsilon` as in `width`; `loss` (d,).
+    """
+    step = 1e-6  # of the way to another corner; large beside rounding, short beside the polygon
+    near = points[:, None] + step * (points[None] - points[:, None])
+    there = near @ loss - width(near.reshape(-1, near.shape[-1]), moment, epsilon).reshape(near.shape[:2])
+    here = points @ loss - width(points, moment, epsilon)
+    result: BoolArray = (there >= here[:, None]).all(axis=1)
     return result
 
 
@@ -244,7 +259,7 @@ def where_weights_go(
 ) -> Figure:
     """The density exp(-eta l~(y)) over the polygon of `points` (N, 3), for eps of one `size` in all streets.
 
-    `moment` M (3, 3), `loss` (3,), `eta` the rate times the number of rounds.
+    Its `peaks` are ringed. `moment` M (3, 3), `loss` (3,), `eta` the rate times the number of rounds.
     """
     fig: Figure
     fig, ax = axes(height=3.0)
@@ -258,6 +273,8 @@ def where_weights_go(
     ax.plot(*shapes.closed(TRIANGLE).T, color=FAINT, lw=1)
     _outline(ax, points, INK)
     corners = np.exp(-eta * (points @ loss - width(points, moment, np.full(3, size))))
+    summits = points[peaks(points, moment, loss, np.full(3, size))]
+    ax.plot(*_plane(summits), "o", mfc="none", mec=INK, mew=1.4, ms=11)
     middle = points.mean(axis=0)
     for k, (y, share) in enumerate(zip(points, corners / corners.max(), strict=True), start=1):
         flat = (y + 0.36 * (y - middle)) @ TRIANGLE

@@ -66,7 +66,7 @@ def peaks(points: FloatArray, moment: FloatArray, loss: FloatArray, epsilon: Flo
     near = points[:, None] + step * (points[None] - points[:, None])
     there = near @ loss - width(near.reshape(-1, near.shape[-1]), moment, epsilon).reshape(near.shape[:2])
     here = points @ loss - width(points, moment, epsilon)
-    result: BoolArray = (there >= here[:, None]).all(axis=1)
+    result: BoolArray = np.all(there >= here[:, None], axis=1)
     return result
 
 

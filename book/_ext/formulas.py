@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+MATRIX = re.compile(r"\\begin\{([a-z]*)matrix\}(.*?)\\end\{\1matrix\}", re.DOTALL)
 SIGN = re.compile(r"\\[a-zA-Z]+|\\.|\S")
 SCALE = 1.0746  # of MathJax's font beside the text
 SCRIPT = 0.707  # of what is raised or lowered
@@ -53,6 +54,7 @@ OPENING = {*SIGN.findall(r"( [ \{ \langle \lfloor \lceil")}
 WIDTHS: dict[str, float] = json.loads(
     Path(__file__).with_name("formula_widths.json").read_text(encoding="utf-8")
 )
+BRACKETS = 1.47  # around a matrix of two rows, both
 USUAL = 0.55  # of a sign that has not been measured
 
 
@@ -70,7 +72,18 @@ def width(tex: str) -> float:
 
 def signs(tex: str) -> Counter[str]:
     """The signs of a formula, each with how often it is there, a script counted as smaller."""
-    return _run(_grouped(iter(SIGN.findall(tex))), "", 1.0)
+    around = MATRIX.sub("{}", tex)
+    counts = _run(_grouped(iter(SIGN.findall(around))), "", 1.0)
+    for kind, cells in MATRIX.findall(tex):
+        counts += _matrix([[signs(cell) for cell in row.split("&")] for row in cells.split(r"\\")])
+        counts["em"] += BRACKETS if kind else 0.0
+    return counts
+
+
+def _matrix(rows: list[list[Counter[str]]]) -> Counter[str]:
+    """Its columns side by side, each as wide as its widest cell."""
+    columns = [max((row[k] for row in rows if k < len(row)), key=_sum) for k in range(max(map(len, rows)))]
+    return sum(columns, Counter({"em": len(columns) - 1.0}))
 
 
 def _sum(counts: Counter[str]) -> float:

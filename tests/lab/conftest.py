@@ -31,6 +31,7 @@ LIMIT = 240_000
 CHAPTERS = [chapter.name for chapter in chapters_of_the_book()]
 
 # One more chapter of the copy, small, and executed on this machine to the last byte.
+EMPTY = "*Your answer:* (select this cell and press Enter to write; Shift+Enter when done)"
 OWN = "a-chapter.ipynb"
 
 # Frames that take their time: nobody who runs the cell and moves the slider finds them all drawn.
@@ -169,9 +170,8 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def add_a_chapter(book: Path) -> None:
     """Write our own chapter, its outputs as `make execute` leaves them, and list it with the others."""
-    title, answer = (
-        nbf.new_markdown_cell(text, id=text.split()[-1]) for text in ("# A chapter", "Your answer")
-    )
+    title = nbf.new_markdown_cell("# A chapter", id="chapter")
+    answer = nbf.new_markdown_cell(EMPTY, id="answer")
     code = [nbf.new_code_cell(text, id=f"code-{i}") for i, text in enumerate((MOVES, DRAGS, PRINTS))]
     nbformat.write(nbf.new_notebook(cells=[title, *code, answer]), book / OWN)
     (outcome,) = execute_all([(book / OWN, book / OWN)], report=lambda outcome: None)

@@ -160,7 +160,7 @@ class Notebook:
 
     def ready(self) -> None:
         """Wait until Python is there and has nothing to do."""
-        self.page.wait_for_selector("#status:text-is('Python is ready.')")
+        self.page.wait_for_selector("#status:text-matches('^Python is ready')")
 
     def cells(self) -> list[dict[str, Any]]:
         return self.frame.evaluate(CELLS)

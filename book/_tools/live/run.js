@@ -9,6 +9,8 @@
   "use strict";
 
   const STORE = "Only the Total"; // contentsStorageName in jupyter-lite.json
+  const PROMPT = "*Your answer:* ";
+  const EMPTY = /^\*Your answer:\* \(select this cell .*\)$/; // what is in brackets gives way to what is typed
   const TICK = 500; // milliseconds between two looks at the notebook
   const SAVE_AFTER = 2000; // milliseconds from a change to its being kept
   const chapter = new URLSearchParams(location.search).get("chapter") || "";
@@ -74,7 +76,7 @@
   let ready = false; // whether Python has answered once
   let told = null; // the kernel that knows what it is not to say
   let telling = false;
-  let again = false; // whether Python was ended since a cell was last run
+  let advice = " Run the cells above first."; // of a new Python, until a cell is run
 
   function tell(words) {
     if ($("status").textContent !== words) $("status").textContent = words;
@@ -88,8 +90,8 @@
     const status = open ? open.sessionContext.kernelDisplayStatus : "";
     if (!open) return tell("Opening the notebook …");
     if (status === "idle") ready = true;
-    if (status === "busy" && ready && !telling) again = false;
-    if (status === "idle") tell(again ? "Python is ready. Run the cells above again." : "Python is ready.");
+    if (status === "busy" && ready && !telling) advice = "";
+    if (status === "idle") tell(`Python is ready.${advice}`);
     else if (status === "busy" && ready) tell("Python is at work …");
     else if (status === "dead") tell("Python has ended. Stop Python starts it again.");
     else tell(`Python is starting … ${5 * Math.floor(seconds() / 5)} s`);
@@ -126,14 +128,16 @@
     } catch {
       // Python was ended before it came to this; the next one is told again.
     }
-    if (told === kernel) telling = false;
+    if (told !== kernel) return;
+    telling = false;
+    ready = true; // it answered, even if a cell that waited is at work by now
   }
 
   function noteRestart(kernel, status) {
     if (status !== "restarting") return;
     told = null;
     ready = false;
-    again = true;
+    advice = " Run the cells above again.";
     began = Date.now();
   }
 
@@ -184,11 +188,13 @@
   /** Have a double click on a text let one write in it; by itself it only shows the source, and `x` cuts the cell. */
   function write(event) {
     const path = event.composedPath();
-    setTimeout(() => {
+    setTimeout(async () => {
       const cell = panel()?.content.activeCell;
-      if (cell?.model.type === "markdown" && !cell.rendered && path.includes(cell.node)) {
-        application().commands.execute("notebook:enter-edit-mode");
-      }
+      if (cell?.model.type !== "markdown" || cell.rendered || !path.includes(cell.node)) return;
+      await application().commands.execute("notebook:enter-edit-mode");
+      const source = cell.model.sharedModel.getSource();
+      const at = (column) => ({ line: 0, column });
+      if (EMPTY.test(source)) cell.editor.setSelection({ start: at(PROMPT.length), end: at(source.length) });
     });
   }
 

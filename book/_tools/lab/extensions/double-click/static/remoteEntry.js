@@ -6,12 +6,17 @@
 (() => {
   "use strict";
 
+  const PROMPT = "*Your answer:* ";
+  const EMPTY = /^\*Your answer:\* \(select this cell .*\)$/; // what is in brackets gives way to what is typed
+
   /** After the notebook, which has shown the source by now, unless it was its arrow for folding that was hit. */
-  function write(app, path) {
+  async function write(app, path) {
     const cell = app.shell.currentWidget?.content?.activeCell;
-    if (cell?.model.type === "markdown" && !cell.rendered && path.includes(cell.node)) {
-      app.commands.execute("notebook:enter-edit-mode");
-    }
+    if (cell?.model.type !== "markdown" || cell.rendered || !path.includes(cell.node)) return;
+    await app.commands.execute("notebook:enter-edit-mode");
+    const source = cell.model.sharedModel.getSource();
+    const at = (column) => ({ line: 0, column });
+    if (EMPTY.test(source)) cell.editor.setSelection({ start: at(PROMPT.length), end: at(source.length) });
   }
 
   const plugin = {

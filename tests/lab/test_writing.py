@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from conftest import OWN, SHOWN, Lab
 
 SOURCES = "jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model.sharedModel.getSource())"
@@ -24,9 +26,25 @@ def test_a_double_click_lets_one_write(lab: Lab) -> None:
     lab.close()
 
 
+@pytest.mark.parametrize("figure", [".noUi-handle", ".ab-drag [tabindex='0']"], ids=["slider", "handle"])
+def test_what_was_written_is_saved_from_within_a_figure(lab: Lab, figure: str) -> None:
+    chapter = lab.book / OWN
+    lab.open(OWN)
+    lab.run()
+    lab.page.evaluate(
+        f"jupyterapp.shell.currentWidget.content.model.cells.get(4).sharedModel.setSource({figure!r})"
+    )
+    lab.page.locator(f"{SHOWN} {figure}").first.focus()
+    lab.page.keyboard.press("Control+s")
+    lab.page.wait_for_function("!jupyterapp.shell.currentWidget.content.model.dirty")
+    assert json.loads(chapter.read_text(encoding="utf-8"))["cells"][4]["source"] == [figure]
+    lab.close()
+
+
 def test_only_the_chapters_pages_are_listed(lab: Lab) -> None:
     names = lab.page.evaluate(
         """jupyterapp.serviceManager.contents.get("").then(folder => folder.content.map(file => file.name))"""
     )
     assert {OWN, "notation.md"} <= set(names)
+    assert lab.page.get_by_text("Nbgrader").count() == 0  # that is for teachers: `make mark`
     assert not {"jupyterhub.md", "_tools", "references.bib"} & set(names)

@@ -1,6 +1,7 @@
-/* A double click on a text lets one write in it.
+/* A double click on a text lets one write in it, and Ctrl+S keeps what was written.
  *
  * JupyterLab by itself shows the source of the text, and stays in command mode: who then types `x` cuts the cell.
+ * And while a figure has the focus it has no shortcuts, lest they take the figure's keys: nothing would be saved.
  * This is an extension as JupyterLab loads those that are built: a container with one module in it, by hand.
  */
 (() => {
@@ -19,19 +20,28 @@
     if (EMPTY.test(source)) cell.editor.setSelection({ start: at(PROMPT.length), end: at(source.length) });
   }
 
+  /** Save from within a figure. */
+  function keep(app, event) {
+    const save = event.key === "s" && (event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey;
+    if (!save || !event.target.closest?.("[data-lm-suppress-shortcuts]")) return;
+    event.preventDefault();
+    app.commands.execute("docmanager:save");
+  }
+
   const plugin = {
-    id: "double-click:plugin",
-    description: "Enters edit mode where a double click has shown the source of a text.",
+    id: "writing:plugin",
+    description: "Enters edit mode where a double click has shown the source of a text; saves from within figures.",
     autoStart: true,
     activate(app) {
       document.addEventListener("dblclick", (event) => {
         const path = event.composedPath();
         setTimeout(() => write(app, path)); // when what had the focus has lost it
       });
+      document.addEventListener("keydown", (event) => keep(app, event), true);
     },
   };
   window._JUPYTERLAB ??= {};
-  window._JUPYTERLAB["double-click"] = {
+  window._JUPYTERLAB["writing"] = {
     init() {},
     get: async () => () => ({ __esModule: true, default: plugin }),
   };

@@ -168,6 +168,22 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         server.wait()
 
 
+@pytest.fixture(scope="session")
+def committed(lab: Lab) -> bytes:
+    """Our own chapter, as it was written at the start."""
+    return (lab.book / OWN).read_bytes()
+
+
+@pytest.fixture
+def chapter(lab: Lab, committed: bytes) -> Iterator[Path]:
+    """Our own chapter, as at the start whatever the test before it saved, open in Lab."""
+    path = lab.book / OWN
+    path.write_bytes(committed)
+    lab.open(OWN)
+    yield path
+    lab.close()
+
+
 def add_a_chapter(book: Path) -> None:
     """Write our own chapter, its outputs as `make execute` leaves them, and list it with the others."""
     title = nbf.new_markdown_cell("# A chapter", id="chapter")

@@ -3,30 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-
-import pytest
 
 from conftest import EMPTY, OWN, SHOWN, Lab
 
 FRAME = f"{SHOWN} .ab-explorable .ab-frame:visible"
 SLIDER = f"{SHOWN} .ab-explorable .noUi-handle"
-
-
-@pytest.fixture(scope="module")
-def committed(lab: Lab) -> bytes:
-    return (lab.book / OWN).read_bytes()
-
-
-@pytest.fixture
-def chapter(lab: Lab, committed: bytes) -> Iterator[Path]:
-    """The chapter, as committed, open in Lab."""
-    path = lab.book / OWN
-    path.write_bytes(committed)
-    lab.open(OWN)
-    yield path
-    lab.close()
 
 
 def test_it_moves_before_anything_is_run(lab: Lab, chapter: Path) -> None:

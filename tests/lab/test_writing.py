@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -14,22 +15,18 @@ SOURCES = "jupyterapp.shell.currentWidget.content.widgets.map(cell => cell.model
 SELECTED = "jupyterapp.shell.currentWidget.content.activeCell.editor?.getSelection().end.column > 70"
 
 
-def test_a_double_click_lets_one_write(lab: Lab) -> None:
-    before = json.loads((lab.book / OWN).read_text(encoding="utf-8"))["cells"]
-    lab.open(OWN)
+def test_a_double_click_lets_one_write(lab: Lab, chapter: Path) -> None:
+    before = json.loads(chapter.read_text(encoding="utf-8"))["cells"]
     lab.page.locator(f"{SHOWN} .jp-MarkdownCell .myst p", has_text="Your answer").dblclick()
     lab.page.wait_for_function(SELECTED)
     lab.page.keyboard.type("x, a half")
     sources = lab.page.evaluate(SOURCES)
     assert len(sources) == len(before)  # `x` in command mode cuts the cell
     assert sources[-1] == "*Your answer:* x, a half"
-    lab.close()
 
 
 @pytest.mark.parametrize("figure", [".noUi-handle", ".ab-drag [tabindex='0']"], ids=["slider", "handle"])
-def test_what_was_written_is_saved_from_within_a_figure(lab: Lab, figure: str) -> None:
-    chapter = lab.book / OWN
-    lab.open(OWN)
+def test_what_was_written_is_saved_from_within_a_figure(lab: Lab, chapter: Path, figure: str) -> None:
     lab.run()
     lab.page.evaluate(
         f"jupyterapp.shell.currentWidget.content.model.cells.get(4).sharedModel.setSource({figure!r})"
@@ -38,7 +35,6 @@ def test_what_was_written_is_saved_from_within_a_figure(lab: Lab, figure: str) -
     lab.page.keyboard.press("Control+s")
     lab.page.wait_for_function("!jupyterapp.shell.currentWidget.content.model.dirty")
     assert json.loads(chapter.read_text(encoding="utf-8"))["cells"][4]["source"] == [figure]
-    lab.close()
 
 
 def test_only_the_chapters_pages_are_listed(lab: Lab) -> None:

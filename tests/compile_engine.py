@@ -11,6 +11,7 @@ for learner in (
     ab.AggregateFeedbackLearner(S, A, H, K, rates=ab.tuned_rates()),
     ab.UFunctionLearner(S, A, H),
     ab.learners.OREPS(mdp, 0.1),
+    ab.learners.FTRL(mdp, ab.learners.Regularizer(1.0, 1.0)),
     ab.learners.scrible_on_occupancies(mdp, K),
 ):
     ab.simulate(learner, mdp, losses, np.random.default_rng(1), engine="compiled")

@@ -13,6 +13,7 @@ from aggbandit.geometry.known_world import flow_equations, is_known_occupancy_po
 from aggbandit.learners import (
     FTRL,
     OREPS,
+    KnownDynamics,
     Regularizer,
     SemiBanditOREPS,
     potentials,
@@ -32,6 +33,24 @@ WORLDS = {
     "one action": dirichlet(3, 3, 1),
 }
 KINDS = [OREPS, SemiBanditOREPS]
+
+
+def scrible(mdp, eta0=0.05):
+    return scrible_on_occupancies(mdp, 300, eta0, baseline=mdp.horizon / 2)
+
+
+def by_u_functions(mdp, visits=None):
+    return ab.UFunctionLearner(mdp.n_states, mdp.n_actions, mdp.horizon, visits=visits)
+
+
+LEARNERS = {
+    "O-REPS": lambda mdp: OREPS(mdp, 0.2),
+    "O-REPS by steps": lambda mdp: SemiBanditOREPS(mdp, 0.1),
+    "FTRL": lambda mdp: FTRL(mdp, Regularizer(20.0, 10.0)),
+    "SCRiBLe": scrible,
+    "U-functions": lambda mdp: by_u_functions(mdp, KnownDynamics(mdp)),
+    "U-functions, counting": by_u_functions,
+}
 
 
 def by_both(make, mdp, losses):
@@ -88,43 +107,6 @@ def test_a_learner_that_believes_in_another_world(kind):
     np.testing.assert_allclose(two.iterate.log_q[met], one.iterate.log_q[met], rtol=0, atol=1e-10)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_interrupted_and_resumed_it_is_the_same_to_the_last_bit(kind, monkeypatch, tmp_path):
-    mdp = dirichlet(3, 3, 2)
-    losses = mixed(mdp.shape, 300)
-    monkeypatch.setattr(bridge, "FLOW_CHUNK_CELLS", 64 * 18)
-    straight = ab.simulate(kind(mdp, 0.1), mdp, losses, np.random.default_rng(0))
-    assert straight.engine == "compiled"
-    again = ab.simulate(kind(mdp, 0.1), mdp, losses, np.random.default_rng(0))
-    np.testing.assert_array_equal(again.expected_loss, straight.expected_loss)
-    play, calls = bridge.EntropyRun.play, []
-
-    def pressing(run, first, last, rng):
-        calls.append((first, last))
-        if first == 128:
-            signal.raise_signal(signal.SIGINT)
-        return play(run, first, last, rng)
-
-    monkeypatch.setattr(bridge.EntropyRun, "play", pressing)
-    part = ab.simulate(kind(mdp, 0.1), mdp, losses, np.random.default_rng(0))
-    assert (len(part), part.complete, calls) == (192, False, [(0, 64), (64, 128), (128, 192)])
-    part.save(tmp_path / "run.npz")
-    whole = ab.resume(ab.History.load(tmp_path / "run.npz"), kind(mdp, 0.1), mdp, losses)
-    np.testing.assert_array_equal(whole.expected_loss, straight.expected_loss)
-    np.testing.assert_array_equal(whole.total_loss, straight.total_loss)
-
-
-@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.__name__)
-def test_the_engines_can_take_turns(kind):
-    mdp, losses = dirichlet(3, 3, 2), mixed((3, 3, 2, 3), 30)
-    turns, straight = kind(mdp, 0.2), kind(mdp, 0.2)
-    one, two = np.random.default_rng(2), np.random.default_rng(2)
-    for engine in ("compiled", "reference", "compiled"):
-        left = ab.simulate(turns, mdp, losses, one, engine)
-        right = ab.simulate(straight, mdp, losses, two, "reference")
-        np.testing.assert_allclose(left.expected_loss, right.expected_loss, atol=1e-11)
-
-
 def test_what_has_no_projection_is_said_and_changes_nothing(monkeypatch):
     """One Newton step is not enough for a long way; the learner stands where the reference leaves it."""
     mdp = dirichlet(3, 3, 2)
@@ -161,6 +143,46 @@ def test_a_change_of_ones_own_is_played_by_the_reference():
     assert not plays(Lazy(mdp, 0.1))
     history = ab.simulate(Lazy(mdp, 0.1), mdp, mixed(mdp.shape, 3), np.random.default_rng(0))
     assert history.engine == "reference"
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_the_engines_can_take_turns(name):
+    make, mdp = LEARNERS[name], dirichlet(3, 3, 2)
+    losses = mixed(mdp.shape, 100)
+    turns, straight = make(mdp), make(mdp)
+    one, two = np.random.default_rng(2), np.random.default_rng(2)
+    for engine in ("compiled", "reference", "compiled"):
+        left = ab.simulate(turns, mdp, losses, one, engine)
+        right = ab.simulate(straight, mdp, losses, two, "reference")
+        np.testing.assert_allclose(left.expected_loss, right.expected_loss, rtol=0, atol=1e-9, err_msg=name)
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+def test_interrupted_and_resumed_it_is_the_same_to_the_last_bit(name, monkeypatch, tmp_path):
+    make, mdp = LEARNERS[name], dirichlet(3, 3, 2)
+    losses = mixed(mdp.shape, 300)
+    for cells in ("FLOW_CHUNK_CELLS", "U_CHUNK_CELLS"):
+        monkeypatch.setattr(bridge, cells, 64 * 18)
+    straight = ab.simulate(make(mdp), mdp, losses, np.random.default_rng(0))
+    assert straight.engine == "compiled", name
+    again = ab.simulate(make(mdp), mdp, losses, np.random.default_rng(0))
+    np.testing.assert_array_equal(again.expected_loss, straight.expected_loss, err_msg=name)
+    kind = type(bridge.run_of(make(mdp), mdp, losses))
+    play, calls = kind.play, []
+
+    def pressing(run, first, last, rng):
+        calls.append((first, last))
+        if first == 128:
+            signal.raise_signal(signal.SIGINT)
+        return play(run, first, last, rng)
+
+    monkeypatch.setattr(kind, "play", pressing)
+    part = ab.simulate(make(mdp), mdp, losses, np.random.default_rng(0))
+    assert (len(part), part.complete, calls) == (192, False, [(0, 64), (64, 128), (128, 192)]), name
+    part.save(tmp_path / "run.npz")
+    whole = ab.resume(ab.History.load(tmp_path / "run.npz"), make(mdp), mdp, losses)
+    np.testing.assert_array_equal(whole.expected_loss, straight.expected_loss, err_msg=name)
+    np.testing.assert_array_equal(whole.total_loss, straight.total_loss, err_msg=name)
 
 
 def test_no_world_makes_it_compile_twice():
@@ -236,32 +258,6 @@ def test_ftrl_that_believes_in_another_world():
     same_leader(one, two)
 
 
-def test_ftrl_can_take_turns_and_is_interrupted_and_resumed_to_the_last_bit(monkeypatch, tmp_path):
-    mdp, regularizer = dirichlet(3, 3, 2), Regularizer(20.0, 10.0)
-    losses = mixed(mdp.shape, 100)
-    turns, straight = FTRL(mdp, regularizer), FTRL(mdp, regularizer)
-    one, two = np.random.default_rng(2), np.random.default_rng(2)
-    for engine in ("compiled", "reference", "compiled"):
-        left = ab.simulate(turns, mdp, losses, one, engine)
-        right = ab.simulate(straight, mdp, losses, two, "reference")
-        np.testing.assert_allclose(left.expected_loss, right.expected_loss, atol=1e-9)
-    monkeypatch.setattr(bridge, "FLOW_CHUNK_CELLS", 16 * 18)
-    whole = ab.simulate(FTRL(mdp, regularizer), mdp, losses, np.random.default_rng(0))
-    play = bridge.LeaderRun.play
-
-    def pressing(run, first, last, rng):
-        if first == 32:
-            signal.raise_signal(signal.SIGINT)
-        return play(run, first, last, rng)
-
-    monkeypatch.setattr(bridge.LeaderRun, "play", pressing)
-    part = ab.simulate(FTRL(mdp, regularizer), mdp, losses, np.random.default_rng(0), "compiled")
-    assert (len(part), part.complete) == (48, False)
-    part.save(tmp_path / "run.npz")
-    again = ab.resume(ab.History.load(tmp_path / "run.npz"), FTRL(mdp, regularizer), mdp, losses)
-    np.testing.assert_array_equal(again.expected_loss, whole.expected_loss)
-
-
 def test_a_leader_that_is_not_found_leaves_the_last_one(monkeypatch):
     """Without losses one Newton step is enough, with them it is not."""
     mdp = dirichlet(3, 3, 2)
@@ -290,11 +286,6 @@ def test_a_leader_of_ones_own_is_played_by_the_reference():
 
 
 # --- SCRiBLe ------------------------------------------------------------------------------------------------
-
-
-def scrible(mdp, eta0=0.05):
-    return scrible_on_occupancies(mdp, 300, eta0, baseline=mdp.horizon / 2)
-
 
 CHOICES = {name: mdp for name, mdp in WORLDS.items() if mdp.n_actions > 1}
 
@@ -327,36 +318,6 @@ def test_scrible_stays_on_its_slice_and_is_the_same_twice(monkeypatch):
     np.testing.assert_allclose(flow @ one.vectors.center, start, rtol=0, atol=1e-14)
     step = one.vectors.barrier.minimize(one.vectors.dual, one.vectors.center)
     np.testing.assert_allclose(one.vectors.center, step.x, rtol=1e-8)
-
-
-def test_scrible_can_take_turns():
-    mdp, losses = dirichlet(3, 3, 2), mixed((3, 3, 2, 3), 30)
-    turns, straight = scrible(mdp), scrible(mdp)
-    one, two = np.random.default_rng(2), np.random.default_rng(2)
-    for engine in ("compiled", "reference", "compiled"):
-        left = ab.simulate(turns, mdp, losses, one, engine)
-        right = ab.simulate(straight, mdp, losses, two, "reference")
-        np.testing.assert_allclose(left.expected_loss, right.expected_loss, atol=1e-9)
-
-
-def test_scrible_interrupted_and_resumed_is_the_same_to_the_last_bit(monkeypatch, tmp_path):
-    mdp = dirichlet(3, 3, 2)
-    losses = mixed(mdp.shape, 100)
-    monkeypatch.setattr(bridge, "FLOW_CHUNK_CELLS", 16 * scrible(mdp).vectors.center.size)
-    straight = ab.simulate(scrible(mdp), mdp, losses, np.random.default_rng(0))
-    play = bridge.ScribleRun.play
-
-    def pressing(run, first, last, rng):
-        if first == 32:
-            signal.raise_signal(signal.SIGINT)
-        return play(run, first, last, rng)
-
-    monkeypatch.setattr(bridge.ScribleRun, "play", pressing)
-    part = ab.simulate(scrible(mdp), mdp, losses, np.random.default_rng(0), "compiled")
-    assert (len(part), part.complete) == (48, False)
-    part.save(tmp_path / "run.npz")
-    whole = ab.resume(ab.History.load(tmp_path / "run.npz"), scrible(mdp), mdp, losses)
-    np.testing.assert_array_equal(whole.expected_loss, straight.expected_loss)
 
 
 def test_a_step_of_scrible_that_fails_leaves_the_last_one(monkeypatch):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +49,23 @@ def of_one_type(array: NDArray[T]) -> NDArray[T]:
     same = np.ascontiguousarray(array).view()
     same.setflags(write=False)
     return same
+
+
+def chunk_end(first: int, size: int) -> int:
+    """Where to stop after `first`: a multiple of the largest power of two within `size`.
+
+    Stopping rewrites the state, which changes its rounding; stopping always at the same episodes keeps a
+    resumed run equal to an uninterrupted one.
+
+    Args:
+        first: the next episode.
+        size: how many episodes a chunk may have, by the size of the world alone.
+
+    Returns:
+        The episode before which to stop.
+    """
+    power = 1 << (max(1, size).bit_length() - 1)
+    return (first // power + 1) * power
 
 
 class CompiledRun:
@@ -101,17 +120,7 @@ class CompiledRun:
             rounding=occupancy_barrier.ROUNDING,
         )
         self.room = kernels.room(horizon, n_states, n_actions)
-
-    def chunk_end(self, first: int) -> int:
-        """Where to stop after `first`, by `chunk_end` for the size of this world.
-
-        Args:
-            first: the next episode.
-
-        Returns:
-            The episode before which to stop.
-        """
-        return chunk_end(first, CHUNK_ENTRIES // self.room.counts.size)
+        self.chunk_end = partial(chunk_end, size=CHUNK_ENTRIES // self.room.counts.size)
 
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         """Play episodes first..last-1 of the losses.
@@ -205,23 +214,6 @@ class CompiledRun:
             raise NoMinimizer(f"episode {episode}: the mirror step was not found")
 
 
-def chunk_end(first: int, size: int) -> int:
-    """Where to stop after `first`: a multiple of the largest power of two within `size`.
-
-    Stopping rewrites the state, which changes its rounding; stopping always at the same episodes keeps a
-    resumed run equal to an uninterrupted one.
-
-    Args:
-        first: the next episode.
-        size: how many episodes a chunk may have, by the size of the world alone.
-
-    Returns:
-        The episode before which to stop.
-    """
-    power = 1 << (max(1, size).bit_length() - 1)
-    return (first // power + 1) * power
-
-
 class UFunctionRun:
     """Plays a `UFunctionLearner` without bonus by compiled code, and leaves it where the reference would.
 
@@ -258,25 +250,10 @@ class UFunctionRun:
             float(rates.curiosity),
             counts,
         )
-
-    def chunk_end(self, first: int) -> int:
-        """Where to stop after `first`, by `chunk_end` for the size of this world.
-
-        Args:
-            first: the next episode.
-
-        Returns:
-            The episode before which to stop.
-        """
-        return chunk_end(first, U_CHUNK_CELLS // self.learner.theta.size)
+        self.chunk_end = partial(chunk_end, size=U_CHUNK_CELLS // learner.theta.size)
 
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Play episodes first..last-1 of the losses.
-
-        Args:
-            first: the first episode.
-            last: the one after the last.
-            rng: the source of all randomness.
+        """Play episodes first..last-1 with the randomness of `rng`, as `CompiledRun.play` does.
 
         Returns:
             (last - first,) their expected losses, and their total losses.
@@ -341,6 +318,44 @@ def _rows_of(weights: FloatArray, total: FloatArray) -> u_kernels.Rows:
     )
 
 
+class _Episodes(NamedTuple):
+    """The losses of the episodes played, the next episode, and how the kernel ended."""
+
+    expected_loss: FloatArray
+    total_loss: FloatArray
+    following: int
+    ended: int
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """Where learners play that know the dynamics: the world as it is, and as they know it; scratch space."""
+
+    world: flow_kernels.World
+    flow: flow_kernels.Flow
+    room: flow_kernels.Room
+
+    @classmethod
+    def of(
+        cls,
+        mdp: FiniteHorizonMDP,
+        losses: LossSequence,
+        known: FiniteHorizonMDP,
+        layers: potentials.Layers,
+    ) -> _Stage:
+        room = flow_kernels.room(mdp.shape, layers.states.shape[1])
+        return cls(_true_world(mdp, losses), _flow_of(known, layers), room)
+
+    def play(
+        self, kernel: Any, own: tuple[Any, ...], first: int, last: int, rng: np.random.Generator
+    ) -> _Episodes:
+        """Episodes first..last-1 by a kernel, which goes on in the arrays among the learner's `own`."""
+        expected_loss, total_loss = np.empty(last - first), np.empty(last - first)
+        shared = self.world, self.flow, self.room, _flow_tolerances()
+        following, ended = call(kernel, *shared, *own, expected_loss, total_loss, first, last, rng)
+        return _Episodes(expected_loss, total_loss, int(following), int(ended))
+
+
 class EntropyRun:
     """Plays `OREPS` and `SemiBanditOREPS` by compiled code, and leaves them where the reference would.
 
@@ -360,29 +375,13 @@ class EntropyRun:
         learner.check_run(mdp, len(losses))
         self.learner = learner
         layers = learner.iterate.layers
-        self.world, self.flow = _true_world(mdp, losses), _flow_of(learner.iterate.mdp, layers)
+        self.stage = _Stage.of(mdp, losses, learner.iterate.mdp, layers)
         cost = np.einsum("hsat,mhsat->hsam", learner.iterate.mdp.transitions, losses.tables)
         self.cost = np.ascontiguousarray(np.moveaxis(layers.narrow(cost), 3, 0))
-        self.room = flow_kernels.room(mdp.shape, layers.states.shape[1])
-
-    def chunk_end(self, first: int) -> int:
-        """Where to stop after `first`, by `chunk_end` for the size of this world.
-
-        Args:
-            first: the next episode.
-
-        Returns:
-            The episode before which to stop.
-        """
-        return chunk_end(first, FLOW_CHUNK_CELLS // self.learner.iterate.log_q.size)
+        self.chunk_end = partial(chunk_end, size=FLOW_CHUNK_CELLS // learner.iterate.log_q.size)
 
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Play episodes first..last-1 of the losses.
-
-        Args:
-            first: the first episode.
-            last: the one after the last.
-            rng: the source of all randomness.
+        """Play episodes first..last-1 with the randomness of `rng`, as `CompiledRun.play` does.
 
         Returns:
             (last - first,) their expected losses, and their total losses.
@@ -390,29 +389,14 @@ class EntropyRun:
         Raises:
             NoMinimizer: naming the episode, if double precision is not enough; the learner stands before it.
         """
-        iterate = self.learner.iterate
-        expected_loss, total_loss = np.empty(last - first), np.empty(last - first)
+        iterate, by_steps = self.learner.iterate, type(self.learner) is SemiBanditOREPS
         log_q = np.array(iterate.log_q, order="C")
-        episode, ended = call(
-            flow_kernels.play_oreps,
-            self.world,
-            self.flow,
-            self.cost,
-            self.room,
-            _flow_tolerances(),
-            log_q,
-            self.learner.eta,
-            type(self.learner) is SemiBanditOREPS,
-            expected_loss,
-            total_loss,
-            first,
-            last,
-            rng,
-        )
+        own = self.cost, log_q, self.learner.eta, by_steps
+        played = self.stage.play(flow_kernels.play_oreps, own, first, last, rng)
         iterate.log_q = log_q
-        if ended != flow_kernels.DONE:
-            raise NoMinimizer(f"episode {episode}: the projection was not found")
-        return expected_loss, total_loss
+        if played.ended != flow_kernels.DONE:
+            raise NoMinimizer(f"episode {played.following}: the projection was not found")
+        return played.expected_loss, played.total_loss
 
 
 class LeaderRun:
@@ -433,27 +417,11 @@ class LeaderRun:
         losses.check_world(mdp)
         learner.check_run(mdp, len(losses))
         self.learner = learner
-        self.world, self.flow = _true_world(mdp, losses), _flow_of(learner.mdp, learner.layers)
-        self.room = flow_kernels.room(mdp.shape, learner.layers.states.shape[1])
-
-    def chunk_end(self, first: int) -> int:
-        """Where to stop after `first`, by `chunk_end` for the size of this world.
-
-        Args:
-            first: the next episode.
-
-        Returns:
-            The episode before which to stop.
-        """
-        return chunk_end(first, FLOW_CHUNK_CELLS // self.learner.sum_of_estimates.size)
+        self.stage = _Stage.of(mdp, losses, learner.mdp, learner.layers)
+        self.chunk_end = partial(chunk_end, size=FLOW_CHUNK_CELLS // learner.sum_of_estimates.size)
 
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Play episodes first..last-1 of the losses.
-
-        Args:
-            first: the first episode.
-            last: the one after the last.
-            rng: the source of all randomness.
+        """Play episodes first..last-1 with the randomness of `rng`, as `CompiledRun.play` does.
 
         Returns:
             (last - first,) their expected losses, and their total losses.
@@ -462,32 +430,16 @@ class LeaderRun:
             NoMinimizer: naming the episode, if double precision is not enough; the learner stands before it.
         """
         learner = self.learner
-        expected_loss, total_loss = np.empty(last - first), np.empty(last - first)
         estimates = np.array(learner.sum_of_estimates, order="C")
         potential = np.array(learner.potential, order="C")
         q = np.array(learner.layers.narrow(learner.occupancy), order="C")
-        episode, ended = call(
-            flow_kernels.play_ftrl,
-            self.world,
-            self.flow,
-            self.room,
-            _flow_tolerances(),
-            estimates,
-            potential,
-            q,
-            float(learner.regularizer.root) / 2,
-            float(learner.regularizer.log),
-            expected_loss,
-            total_loss,
-            first,
-            last,
-            rng,
-        )
+        own = estimates, potential, q, float(learner.regularizer.root) / 2, float(learner.regularizer.log)
+        played = self.stage.play(flow_kernels.play_ftrl, own, first, last, rng)
         learner.sum_of_estimates, learner.potential = estimates, potential
         learner.occupancy = learner.layers.widen(q)
-        if ended != flow_kernels.DONE:
-            raise NoMinimizer(f"episode {episode}: the regularized leader was not found")
-        return expected_loss, total_loss
+        if played.ended != flow_kernels.DONE:
+            raise NoMinimizer(f"episode {played.following}: the regularized leader was not found")
+        return played.expected_loss, played.total_loss
 
 
 class ScribleRun:
@@ -510,27 +462,11 @@ class ScribleRun:
         assert isinstance(learner.vectors, IncreasingRateOMD)
         self.scrible: IncreasingRateOMD = learner.vectors
         self.layers = potentials.Layers.of(learner.mdp)
-        self.world, self.flow = _true_world(mdp, losses), _flow_of(learner.mdp, self.layers)
-        self.room = flow_kernels.room(mdp.shape, self.layers.states.shape[1])
-
-    def chunk_end(self, first: int) -> int:
-        """Where to stop after `first`, by `chunk_end` for the size of this world.
-
-        Args:
-            first: the next episode.
-
-        Returns:
-            The episode before which to stop.
-        """
-        return chunk_end(first, FLOW_CHUNK_CELLS // self.scrible.center.size)
+        self.stage = _Stage.of(mdp, losses, learner.mdp, self.layers)
+        self.chunk_end = partial(chunk_end, size=FLOW_CHUNK_CELLS // self.scrible.center.size)
 
     def play(self, first: int, last: int, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        """Play episodes first..last-1 of the losses.
-
-        Args:
-            first: the first episode.
-            last: the one after the last.
-            rng: the source of all randomness.
+        """Play episodes first..last-1 with the randomness of `rng`, as `CompiledRun.play` does.
 
         Returns:
             (last - first,) their expected losses, and their total losses.
@@ -538,35 +474,19 @@ class ScribleRun:
         Raises:
             NoMinimizer: naming the episode, if double precision is not enough; the learner stands before it.
         """
-        scrible, met = self.scrible, self.layers.met
-        state, expected_loss, total_loss = scrible.state, np.empty(last - first), np.empty(last - first)
-        x, dual = np.zeros((2, *met.shape, self.room.policy.shape[2]))
+        scrible, state, met = self.scrible, self.scrible.state, self.layers.met
+        x, dual = np.zeros((2, *met.shape, self.stage.room.policy.shape[2]))
         x[met], dual[met] = (point.reshape(-1, x.shape[2]) for point in (state.center, state.dual))
         eta = scrible.schedule.next_rate(state.eta, scrible.eta0, scrible.dimension, 0.0).eta
-        episode, ended = call(
-            flow_kernels.play_scrible,
-            self.world,
-            self.flow,
-            self.room,
-            _flow_tolerances(),
-            x,
-            dual,
-            eta,
-            scrible.dimension,
-            scrible.baseline,
-            expected_loss,
-            total_loss,
-            first,
-            last,
-            rng,
-        )
-        if episode > first:
-            played = state.round + int(episode) - first
-            scrible.state = OMDState(x[met].ravel(), dual[met].ravel(), eta, played)
-        if ended != flow_kernels.DONE:
-            why = TOO_CLOSE if ended == flow_kernels.LEFT_THE_SET else "the mirror step was not found"
-            raise NoMinimizer(f"episode {episode}: {why}")
-        return expected_loss, total_loss
+        own = x, dual, eta, scrible.dimension, scrible.baseline
+        played = self.stage.play(flow_kernels.play_scrible, own, first, last, rng)
+        if played.following > first:
+            rounds = state.round + played.following - first
+            scrible.state = OMDState(x[met].ravel(), dual[met].ravel(), eta, rounds)
+        if played.ended != flow_kernels.DONE:
+            why = TOO_CLOSE if played.ended == flow_kernels.LEFT_THE_SET else "the mirror step was not found"
+            raise NoMinimizer(f"episode {played.following}: {why}")
+        return played.expected_loss, played.total_loss
 
 
 def _true_world(mdp: FiniteHorizonMDP, losses: LossSequence) -> flow_kernels.World:

@@ -468,9 +468,9 @@ def project(flow: Flow, room: Room, log_q: FloatArray, tolerances: Tolerances) -
 def play_oreps(
     world: World,
     flow: Flow,
-    cost: FloatArray,
     room: Room,
     tolerances: Tolerances,
+    cost: FloatArray,
     log_q: FloatArray,
     eta: float,
     by_steps: bool,

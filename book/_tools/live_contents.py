@@ -1,8 +1,8 @@
 """The chapters as the live notebooks hold them: what leads to other pages says by itself what it is.
 
-A notebook by itself cannot number statements as the book does, nor resolve a reference to another chapter or
-to the bibliography. In these copies statements and exercises are told their numbers, and such a reference is
-replaced by the words that the built page shows for it; one to another chapter is a link to its notebook.
+A notebook by itself cannot resolve a reference to another chapter or to the bibliography. In these copies
+such a reference is replaced by the words that the built page shows for it; one to another chapter is a link
+to its notebook.
 """
 
 from __future__ import annotations
@@ -26,7 +26,6 @@ TAG = re.compile(r"<[^>]+>")
 ROLE = re.compile(r"\{(prf:ref|numref|ref|eq)\}`(?:([^`<]*?)\s*<)?([^`<>]+)>?`")
 CITATION = re.compile(r"\{cite:([tp])\}`([^`]+)`")
 PAGE = re.compile(r"(?<!!)\[([^\]]+)\]\((?!https?:|#)[^)\s]+\.md(?:#[^)]*)?\)")
-LABEL = re.compile(r"^:label: (\S+)$", re.MULTILINE)
 TARGET = re.compile(r"^:label: (\S+)$|^\((\S+)\)=$|\$\$ ?\((\S+)\)$", re.MULTILINE)
 
 
@@ -109,11 +108,6 @@ def resolved(text: str, own: set[str], words: Words) -> str:
         there = words.notebooks.get(label)
         return f"[{shown}]({there})" if there and label not in own else shown
 
-    def numbered(option: re.Match[str]) -> str:
-        number = words.numbers.get(option[1])
-        return option[0] + (f"\n:enumerator: {number}" if number else "")
-
-    text = LABEL.sub(numbered, text)
     text = ROLE.sub(reference, text)
     text = CITATION.sub(lambda found: cited(found[1], found[2].split(","), words.references), text)
     return PAGE.sub(r"\1", text)

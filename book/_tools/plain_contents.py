@@ -78,5 +78,5 @@ def frame(kind: str, title: str, options: dict[str, str], words: Words) -> tuple
         return f"**{title}**", ""
     if kind == "prf:proof":
         return "*Proof.*", "∎"
-    name = f"{kind.removeprefix('prf:').capitalize()} {options.get('enumerator', '')}".strip()
+    name = f"{kind.removeprefix('prf:').capitalize()} {options.get('number', '')}".strip()
     return (f"**{name}** ({title})." if title else f"**{name}.**"), ""

@@ -55,6 +55,7 @@ def test_a_printed_text_is_one_string() -> None:
 
 STATEMENT = """:::{prf:theorem} A bound
 :label: thm-near
+:number: 4.1
 
 By {prf:ref}`thm-far`:
 

@@ -12,6 +12,7 @@ from aggbandit import checks
 BOOK = Path(__file__).resolve().parents[2] / "book"
 CHAPTERS = sorted(BOOK.glob("[01][0-9]-*.ipynb"))
 TAGS = ["answer", "remove-cell"]  # the second keeps a cell off the page
+WORDS = "*Your answer:* (select this cell and press Enter to write; Shift+Enter when done)"
 # Words of an exercise that ask for more than paper and pencil.
 COMPUTED = re.compile(
     r"`ab\.|`run\.|`moved_towards`|Build it as|Play it|Play the|Write it as|Write a program|Search with"
@@ -48,22 +49,21 @@ def test_every_exercise_is_followed_by_its_answer_and_its_solution(chapter):
     n_answers = 0
     for place in places:
         exercise, answer, *rest = found[place : place + 4]
-        solution = next(cell for cell in rest if cell["cell_type"] == "markdown")
-        computed = rest[: rest.index(solution)]
-        n_answers += 1 + len(computed)
-        assert [(cell["id"], source(cell)) for cell in computed] in (
-            [],
-            [(f"{exercise['id']}-code", "# Your code.")],
-        )
-        assert all(cell["metadata"] == {"tags": TAGS} for cell in computed)
-        # What is to be computed has a place for code; a function that is asked for is the answer itself.
-        wants_code = answer["cell_type"] == "markdown" and COMPUTED.search(source(exercise))
-        assert bool(computed) == bool(wants_code), exercise["id"]
-        assert answer["id"] == f"{exercise['id']}-answer"
-        assert source(solution).startswith(f":::{{solution}} {exercise['id']}\n")
-        assert answer["metadata"] == {"tags": TAGS}
+        label = exercise["id"]
+        solution = next(cell for cell in rest if source(cell).startswith(":::{solution}"))
+        more = rest[: rest.index(solution)]
+        n_answers += 1 + len(more)
+        # What is to be computed has a place for code; a function that is asked for is the answer itself,
+        # and if the exercise asks besides, there is a place for words.
         if answer["cell_type"] == "markdown":
-            assert source(answer).startswith("*Your answer:* (select this cell and press Enter")
+            assert source(answer) == WORDS
+            wanted = [(f"{label}-code", "code", "# Your code.")] if COMPUTED.search(source(exercise)) else []
+        else:
+            wanted = [(f"{label}-words", "markdown", WORDS)] if "?" in source(exercise) else []
+        assert [(cell["id"], cell["cell_type"], source(cell)) for cell in more] == wanted, label
+        assert all(cell["metadata"] == {"tags": TAGS} for cell in (answer, *more))
+        assert answer["id"] == f"{label}-answer"
+        assert source(solution).startswith(f":::{{solution}} {label}\n")
     assert sum("answer" in cell["metadata"].get("tags", []) for cell in found) == n_answers
 
 

@@ -10,6 +10,7 @@ from conftest import SHOWN, Lab
 RAW = re.compile(r":::|\{(?:prf:[a-z]+|eq|ref|numref|doc|cite(?::[a-z]+)?|solution|exercise|dropdown)\}")
 STATEMENT = re.compile(r"^:{3,}\{prf:(?!proof)", re.MULTILINE)
 SOLUTION = re.compile(r"^:{3,}\{solution\}", re.MULTILINE)
+NUMBERED = re.compile(r"^:{3,}\{(?:prf:)?([a-z]+)\}.*\n:label: \S+\n:number: (\S+)$", re.MULTILINE)
 
 # What a reader sees of the text cells; code is quoted as it is.
 SEEN = """shown => [...document.querySelectorAll(`${shown} .jp-MarkdownCell .myst`)].map(cell => {
@@ -17,6 +18,11 @@ SEEN = """shown => [...document.querySelectorAll(`${shown} .jp-MarkdownCell .mys
   copy.querySelectorAll("code, pre, .katex").forEach(part => part.remove());
   return copy.textContent;
 })"""
+
+# The kind and the number in each title of a statement or an exercise.
+TITLES = """shown => [...document.querySelectorAll(
+  `${shown} .jp-MarkdownCell a[title^="Link to this"]:not([title$="Equation"])`
+)].map(title => title.textContent).filter(words => words !== "¶")"""
 
 
 def source(lab: Lab, name: str) -> str:
@@ -29,6 +35,8 @@ def test_a_chapter_reads_well(lab: Lab, name: str) -> None:
     seen, text = lab.page.evaluate(SEEN, SHOWN), source(lab, name)
     assert not [found[0] for cell in seen for found in RAW.finditer(cell)]
     assert not lab.page.locator(f"{SHOWN} .katex-error").count()
+    pages = [f"{kind.capitalize()} {number}" for kind, number in NUMBERED.findall(text)]
+    assert lab.page.evaluate(TITLES, SHOWN) == pages
     boxes, folds = (lab.page.locator(f"{SHOWN} {kind}") for kind in (".myst-proof", "details"))
     assert boxes.count() >= len(STATEMENT.findall(text))
     solutions = folds.filter(has_text="Solution to")

@@ -29,6 +29,7 @@ sys.path.insert(0, str(ROOT / "book" / "_tools"))
 from execute import CELL_LIMIT, chapters_of_the_book, deterministic_kernels  # noqa: E402  (the path is set just above)
 
 PARALLEL = ["-n", "2", "--dist", "loadfile"]
+IN_GROUPS = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]  # of one page, or one chapter
 COVERAGE = ["--cov=aggbandit", "--cov-report=term:skip-covered"]
 SANITIZE = ROOT / "tests" / "notebooks" / "sanitize.cfg"
 NBVAL = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={CELL_LIMIT}", *PARALLEL]
@@ -86,12 +87,14 @@ QUICK: list[dict[str, Step]] = [
 ALL: list[dict[str, Step]] = [
     {"units, properties, paper": (["unit", "property", "paper"], [*PARALLEL, *COVERAGE])},
     {**EXAMPLES, "project": (["project"], [])},
-    {"classroom": (["classroom"], ["-n", "2", "--dist", "loadfile"])},
+    {"classroom": (["classroom"], PARALLEL)},
     {"chapters, run again": (["notebooks", CHAPTERS], NBVAL)},
-    {"site, in a browser": (["site"], ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"])},
+    {"site, in a browser": (["site"], IN_GROUPS)},
     {"lab, in a browser": (["lab"], []), "live, in a browser": (["live"], [])},
 ]
-LIVE: list[dict[str, Step]] = [{"live, every chapter": (["live"], ["--every-chapter", "--durations=20"])}]
+LIVE: list[dict[str, Step]] = [
+    {"live, every chapter": (["live"], ["--every-chapter", *IN_GROUPS, "--durations=20"])}
+]
 PLANS: dict[str, list[dict[str, Step]]] = {"lint": [], "quick": QUICK, "live": LIVE, "all": ALL}
 
 

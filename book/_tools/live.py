@@ -28,6 +28,7 @@ from live_lock import locked, official_packages, own_wheels
 TOOLS = Path(__file__).resolve().parent
 ROOT = TOOLS.parents[1]
 OWN = TOOLS / "live"
+WRITING = TOOLS / "extensions" / "writing"  # as in JupyterLab
 KEPT = ROOT / "_build" / "live"
 CORE, WHEELS, SITE = KEPT / "core", KEPT / "wheels", KEPT / "site"
 CORE_FILES = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
@@ -36,8 +37,12 @@ FOLDER = "lite"
 FIGURES = ROOT / "book" / "_assets" / "css" / "figures.css"  # their colors, light and dark
 SHELL = (*(OWN / name for name in ("run.html", "run.js", "run.css", "frame.css")), FIGURES)
 APPLICATION = 11  # megabytes of JupyterLite that a first visit fetches, as measured
-EXTENSIONS = ("@jupyter-widgets/jupyterlab-manager", "@jupyterlite/pyodide-kernel-extension")
-EXTENSIONS += ("anywidget", "jupyterlab-myst")
+INSTALLED = Path(sys.prefix, "share", "jupyter", "labextensions")
+EXTENSIONS = [
+    INSTALLED / "@jupyter-widgets/jupyterlab-manager",
+    INSTALLED / "@jupyterlite/pyodide-kernel-extension",
+]
+EXTENSIONS += [INSTALLED / "anywidget", INSTALLED / "jupyterlab-myst", WRITING]
 BUILDERS = ("jupyterlite-core", "jupyterlite-pyodide-kernel", "jupyterlab-myst", "anywidget", "ipywidgets")
 
 
@@ -124,7 +129,7 @@ def add(book: Path, kernel: Kernel) -> str | None:
 
 def everything(kernel: Kernel, chapters: Mapping[str, str]) -> str:
     """A fingerprint of all that decides what the site holds."""
-    own = sorted(path for path in OWN.iterdir() if path.is_file())
+    own = sorted(path for folder in (OWN, WRITING) for path in folder.rglob("*") if path.is_file())
     tools = sorted(TOOLS.glob("live*.py"))
     versions = " ".join(map(version, BUILDERS))
     parts = (
@@ -176,11 +181,10 @@ def build(kernel: Kernel, chapters: Mapping[str, str]) -> str | None:
 
 def command(scratch: Path) -> list[str]:
     """`jupyter lite build`: one application, the extensions that chapters use, nothing of this machine."""
-    shared = Path(sys.prefix, "share", "jupyter", "labextensions")
     line = [str(Path(sys.executable).with_name("jupyter")), "lite", "build", "--apps=notebooks"]
     line += ["--lite-dir=lite", "--contents=chapters", "--output-dir=site", "--no-sourcemaps"]
     line += ["--no-unused-shared-packages", "--ignore-sys-prefix"]
-    line += [f"--LiteBuildConfig.federated_extensions={shared / name}" for name in EXTENSIONS]
+    line += [f"--LiteBuildConfig.federated_extensions={folder}" for folder in EXTENSIONS]
     return line
 
 

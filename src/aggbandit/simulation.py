@@ -13,6 +13,7 @@ import hashlib
 import importlib.util
 import logging
 import signal
+import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -504,11 +505,13 @@ class _Forecast:
     def _say(self, episodes: int, each: float) -> None:
         if episodes * each > LONG:
             log.warning(
-                "%s episodes will take about %s, at %.2g seconds each; "
-                "Ctrl-C keeps what was played until then",
+                "%s episodes will take about %s, at %.2g seconds each; %s",
                 f"{episodes:,}",
                 _duration(episodes * each),
                 each,
+                "stopped before its end, this run keeps nothing"
+                if sys.platform == "emscripten"  # Python in a browser: it hears no interrupt, only its end
+                else "Ctrl-C keeps what was played until then",
             )
 
 

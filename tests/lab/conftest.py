@@ -58,7 +58,8 @@ figures.draggable(
     "thales", **ch04.guessing(np.array([0.9, 0.4]), angle=75), caption="Drag $u$ round its circle."
 )
 """
-PRINTS = "print(sorted({'a', 'b'}), list({'a', 'b', 'c'}))"
+# And a cell that binds anew a name of the first, whose frames are not all drawn by then.
+PRINTS = "time = None\nprint(sorted({'a', 'b'}), list({'a', 'b', 'c'}))"
 
 # The notebook that is shown. Lab keeps others in the page, hidden.
 SHOWN = ".jp-NotebookPanel:not(.lm-mod-hidden)"
@@ -161,7 +162,10 @@ def lab(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         page.goto(address(server, folder / "runtime", folder / "log"))
         page.wait_for_function("window.jupyterapp")
         page.evaluate("jupyterapp.restored.then(() => null)")
-        yield Lab(page, book)
+        lab = Lab(page, book)
+        lab.wait_for("index.ipynb")  # where nothing was open, the front page is
+        lab.close()
+        yield lab
         context.close()
     finally:
         server.terminate()

@@ -44,3 +44,15 @@ def test_only_the_chapters_pages_are_listed(lab: Lab) -> None:
     assert {OWN, "notation.md"} <= set(names)
     assert lab.page.get_by_text("Nbgrader").count() == 0  # that is for teachers: `make mark`
     assert not {"jupyterhub.md", "_tools", "references.bib"} & set(names)
+
+
+def test_it_goes_on_with_what_was_open(lab: Lab) -> None:
+    lab.open(OWN)
+    lab.page.wait_for_timeout(3000)  # Lab keeps what is open a little later than it is opened
+    lab.page.reload()
+    lab.page.wait_for_function("window.jupyterapp")
+    lab.page.evaluate("jupyterapp.restored.then(() => null)")
+    lab.wait_for(OWN)
+    lab.page.wait_for_timeout(5000)  # and what would come before it comes late
+    assert lab.page.evaluate("[...jupyterapp.shell.widgets('main')].map(widget => widget.context.path)") == [OWN]
+    lab.close()

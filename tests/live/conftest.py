@@ -54,11 +54,14 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "chapter" in metafunc.fixturenames:
-        every = metafunc.config.getoption("--every-chapter")
-        chapters = [chapter.stem for chapter in live_chapters()] if every else CHOSEN
+        chapters = list(CHOSEN)
         if metafunc.definition.get_closest_marker("once"):
             chapters = chapters[:1]
-        metafunc.parametrize("chapter", chapters, scope="module")
+        elif metafunc.config.getoption("--every-chapter"):
+            others = [chapter.stem for chapter in live_chapters() if chapter.stem != chapters[0]]
+            chapters = [chapters[0], *reversed(others)]  # the last are the longest
+        groups = [pytest.param(chapter, marks=pytest.mark.xdist_group(chapter)) for chapter in chapters]
+        metafunc.parametrize("chapter", groups, ids=chapters, scope="module")
 
 
 class Plain(http.server.SimpleHTTPRequestHandler):

@@ -29,6 +29,15 @@ AGE = """([chapter, edited]) =>
     localStorage.setItem(`Only the Total: ${chapter}`, JSON.stringify({ edition: "old", edited }))"""
 
 
+# Whether the copy is known as edited; first says so, if told to.
+NOTED = """([chapter, edited]) => {
+    const key = `Only the Total: ${chapter}`;
+    const known = JSON.parse(localStorage.getItem(key));
+    if (edited !== null) localStorage.setItem(key, JSON.stringify({ ...known, edited }));
+    return edited ?? known.edited;
+}"""
+
+
 # The picture of the figure that a slider belongs to, unless it is only being drawn.
 PICTURE = """slider => {
     const figure = slider.closest(".ab-explorable");
@@ -126,6 +135,9 @@ def test_the_notebook_and_its_figures_are_on_the_side_of_the_system(
     lightness = page.evaluate(LIGHTNESS)
     assert min(lightness) >= least
     assert max(lightness) <= most
+    other = "dark" if scheme == "light" else "light"
+    page.emulate_media(color_scheme=other)  # as at sunset
+    notebook.frame.wait_for_selector(f"html[data-theme={other}]", state="attached")
     page.close()
 
 
@@ -156,9 +168,11 @@ def test_a_loop_that_does_not_end_is_ended(notebook: Notebook) -> None:
     notebook.page.wait_for_timeout(1000)
     notebook.page.click("#stop")
     notebook.page.wait_for_selector("#status:text-is('Python is ready. Run the cells above again.')")
-    notebook.add("print(6 * 7, 'kept' in globals())")
+    notebook.add("6 * 7, 'kept' in globals()")
     notebook.run_added()
-    notebook.frame.wait_for_selector("text=42 False")
+    notebook.frame.wait_for_selector("text=(42, False)")
+    numbers = [cell["outputs"][0]["execution_count"] for cell in notebook.cells()[-1:]]
+    assert numbers == [1]  # of the first cell that this Python runs
     assert "while True" in notebook.cells()[-2]["source"]
 
 
@@ -184,6 +198,22 @@ def test_a_double_click_lets_one_write(notebook: Notebook) -> None:
     notebook.page.keyboard.type("x, a half")  # in command mode `x` cuts what is selected
     written = [*before[:answer], "*Your answer:* x, a half", *before[answer + 1 :]]
     assert notebook.frame.evaluate(SOURCES) == written
+
+
+@pytest.mark.once
+def test_what_was_written_is_saved_from_within_a_figure_and_known_as_mine(
+    notebook: Notebook, chapter: str
+) -> None:
+    """By Ctrl+S, before the page itself would have saved it; a copy that was only run is given up one day."""
+    notebook.ready()  # and saved, by the page, what was changed until then
+    notebook.frame.wait_for_function("!jupyterapp.shell.currentWidget.content.model.dirty")
+    notebook.page.evaluate(NOTED, [chapter, False])
+    notebook.frame.locator(".ab-explorable .noUi-handle").first.focus()
+    notebook.add("# by a key")
+    notebook.frame.locator(".ab-explorable .noUi-handle").first.focus()
+    notebook.page.keyboard.press("Control+s")
+    notebook.frame.wait_for_function("!jupyterapp.shell.currentWidget.content.model.dirty")
+    assert notebook.page.evaluate(NOTED, [chapter, None]) is True
 
 
 @pytest.mark.once

@@ -9,6 +9,7 @@ import io
 import itertools
 import subprocess
 import sys
+import types
 
 import ipywidgets as widgets
 import numpy as np
@@ -288,6 +289,60 @@ def test_live_fills_the_rest_when_idle_and_ends_the_same(monkeypatch):
 
     filled = asyncio.run(notebook())
     assert [frame.value for frame in filled.frames] == [frame.value for frame in whole.frames]
+
+
+FIRST_CELL = """
+import functools
+
+unit, words = 1, "so many: "
+
+def times(p):
+    return p * unit
+
+@functools.cache
+def shown(p):
+    return f"<svg viewBox='0 0 9 9'><text>{times(p)}</text></svg>"
+
+def told(p):
+    return words + str(times(p))
+
+figure = figures.explorable(lambda p: shown(p), p=[0, 1, 2], caption="Once.", alt=told)
+"""
+LATER_CELL = """
+unit, later = 100, "bound first here"
+times = None
+del words
+"""
+
+
+def test_a_frame_is_drawn_late_as_it_would_have_been_at_once(monkeypatch):
+    """Whatever a later cell binds anew, or lets go; and that cell's names are as it left them."""
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "live")
+    notebook = types.ModuleType("__main__")
+    notebook.figures = figures
+    monkeypatch.setitem(sys.modules, "__main__", notebook)
+    exec(FIRST_CELL, vars(notebook))
+    exec(LATER_CELL, vars(notebook))
+    left = dict(vars(notebook))
+    notebook.figure.controls["p"].index = 2
+    assert ">2</text>" in notebook.figure.frames[2].value
+    assert "so many: 2" in notebook.figure.frames[2].value
+    assert dict(vars(notebook)) == left
+
+
+def test_a_frame_that_fails_leaves_the_notebook_as_it_was(monkeypatch):
+    monkeypatch.setenv("AGGBANDIT_FRAMES", "live")
+    notebook = types.ModuleType("__main__")
+    notebook.figures = figures
+    monkeypatch.setitem(sys.modules, "__main__", notebook)
+    exec(
+        "n = 1\nfigure = figures.explorable(lambda p: f'<p>{n / p}</p>', p=[1, 0], caption='x', alt='x')",
+        vars(notebook),
+    )
+    notebook.n = 2
+    with pytest.raises(ZeroDivisionError):
+        notebook.figure.controls["p"].index = 1
+    assert notebook.n == 2
 
 
 def test_live_is_guessed_from_where_the_kernel_runs(monkeypatch):

@@ -330,8 +330,16 @@ def test_a_learner_whose_run_failed_is_free_again():
 # --- a long run ------------------------------------------------------------------------------------------
 
 
-def test_a_long_run_says_so_once(monkeypatch, caplog):
-    """A clock that goes a second an episode: the 58 that are left after two take about a minute."""
+@pytest.mark.parametrize(
+    ("platform", "stopping"),
+    [
+        ("linux", "Ctrl-C keeps what was played until then"),
+        ("emscripten", "stopped before its end, this run keeps nothing"),
+    ],
+)
+def test_a_long_run_says_so_once(monkeypatch, caplog, platform, stopping):
+    """A clock that goes a second an episode: the 600 that are left after two take about ten minutes."""
+    monkeypatch.setattr(simulation.sys, "platform", platform)
     clock = itertools.count()
     monkeypatch.setattr(simulation.time, "monotonic", lambda: float(next(clock)))
     learner = Recorder(ab.AggregateFeedback)
@@ -339,7 +347,7 @@ def test_a_long_run_says_so_once(monkeypatch, caplog):
     assert not caplog.records
     ab.simulate(learner, WORLD, ab.losses.fixed(DRY, 602), np.random.default_rng(0))
     assert [record.getMessage() for record in caplog.records] == [
-        "600 episodes will take about 10 minutes, at 1 seconds each; Ctrl-C keeps what was played until then"
+        f"600 episodes will take about 10 minutes, at 1 seconds each; {stopping}"
     ]
 
 

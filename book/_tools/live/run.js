@@ -9,8 +9,6 @@
   "use strict";
 
   const STORE = "Only the Total"; // contentsStorageName in jupyter-lite.json
-  const PROMPT = "*Your answer:* ";
-  const EMPTY = /^\*Your answer:\* \(select this cell .*\)$/; // what is in brackets gives way to what is typed
   const TICK = 500; // milliseconds between two looks at the notebook
   const SAVE_AFTER = 2000; // milliseconds from a change to its being kept
   const chapter = new URLSearchParams(location.search).get("chapter") || "";
@@ -73,9 +71,10 @@
   let began = Date.now();
   let changed = 0; // when the oldest change that is not kept was seen
   let saving = false;
+  let followed = null; // what is open, and is noted when it is saved
   let ready = false; // whether Python has answered once
-  let told = null; // the kernel that knows what it is not to say
-  let telling = false;
+  let greeted = null; // the kernel that was asked
+  let greeting = false;
   let advice = " Run the cells above first."; // of a new Python, until a cell is run
 
   function tell(words) {
@@ -90,7 +89,7 @@
     const status = open ? open.sessionContext.kernelDisplayStatus : "";
     if (!open) return tell("Opening the notebook …");
     if (status === "idle") ready = true;
-    if (status === "busy" && ready && !telling) advice = "";
+    if (status === "busy" && ready && !greeting) advice = "";
     if (status === "idle") tell(`Python is ready.${advice}`);
     else if (status === "busy" && ready) tell("Python is at work …");
     else if (status === "dead") tell("Python has ended. Stop Python starts it again.");
@@ -115,27 +114,33 @@
     }
   }
 
-  /** Have a new Python keep to itself a remark that a reader would take for an error: it stands on red. */
-  async function quiet(open) {
+  /** Know an edited copy as such by whatever way it is saved: soon after a change, by a key, by a menu. */
+  function noteSaved(open) {
+    if (open.context === followed) return;
+    followed = open.context;
+    followed.saveState.connect((_, state) => state === "started" && noteEdited(open));
+  }
+
+  /** Ask a new Python something, and nothing that its cells count: when it answers it is there. */
+  async function greet(open) {
     const kernel = open.sessionContext.session?.kernel;
-    if (!kernel || kernel === told) return;
-    told = kernel;
-    telling = true;
+    if (!kernel || kernel === greeted) return;
+    greeted = kernel;
+    greeting = true;
     kernel.statusChanged.connect(noteRestart);
-    const code = '__import__("logging").getLogger("matplotlib.font_manager").setLevel("ERROR")';
     try {
-      await kernel.requestExecute({ code, silent: true, store_history: false }).done;
+      await kernel.requestInspect({ code: "", cursor_pos: 0, detail_level: 0 });
     } catch {
-      // Python was ended before it came to this; the next one is told again.
+      // Python was ended before it came to this; the next one is asked again.
     }
-    if (told !== kernel) return;
-    telling = false;
+    if (greeted !== kernel) return;
+    greeting = false;
     ready = true; // it answered, even if a cell that waited is at work by now
   }
 
   function noteRestart(kernel, status) {
     if (status !== "restarting") return;
-    told = null;
+    greeted = null;
     ready = false;
     advice = " Run the cells above again.";
     began = Date.now();
@@ -143,16 +148,16 @@
 
   function look() {
     const open = panel();
-    if (open) quiet(open);
+    if (open) {
+      greet(open);
+      noteSaved(open);
+    }
     tellState(open);
     for (const id of ["run", "stop", "download", "original"]) $(id).disabled = !open;
     if (!open) return;
     if (!open.content.model.dirty) changed = 0;
     else if (!changed) changed = Date.now();
-    else if (Date.now() - changed > SAVE_AFTER) {
-      noteEdited(open);
-      save(open);
-    }
+    else if (Date.now() - changed > SAVE_AFTER) save(open);
   }
 
   // ------------------------------------------------------------- what the buttons do
@@ -184,20 +189,6 @@
     await panel().context.revert();
   }
 
-  // ------------------------------------------------------------- writing
-  /** Have a double click on a text let one write in it; by itself it only shows the source, and `x` cuts the cell. */
-  function write(event) {
-    const path = event.composedPath();
-    setTimeout(async () => {
-      const cell = panel()?.content.activeCell;
-      if (cell?.model.type !== "markdown" || cell.rendered || !path.includes(cell.node)) return;
-      await application().commands.execute("notebook:enter-edit-mode");
-      const source = cell.model.sharedModel.getSource();
-      const at = (column) => ({ line: 0, column });
-      if (EMPTY.test(source)) cell.editor.setSelection({ start: at(PROMPT.length), end: at(source.length) });
-    });
-  }
-
   // ------------------------------------------------------------- links to other chapters
   /** Open a chapter that a link leads to as this one is open: on a page of this kind, in a tab of its own. */
   function follow(event, editions) {
@@ -223,7 +214,15 @@
       page.documentElement.dataset.theme = page.body.getAttribute(theme) === "false" ? "dark" : "light";
     };
     new MutationObserver(takeSide).observe(page.body, { attributes: true, attributeFilter: [theme] });
+    page.defaultView.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", changeSide);
     takeSide();
+  }
+
+  /** Have the notebook follow the system; by itself it looks at the system's side only as it opens. */
+  function changeSide({ matches: dark }) {
+    const commands = application()?.commands;
+    if (!commands?.isToggled("apputils:adaptive-theme")) return;
+    commands.execute("apputils:change-theme", { theme: dark ? "JupyterLab Dark" : "JupyterLab Light" });
   }
 
   // ------------------------------------------------------------- opening
@@ -267,7 +266,6 @@
     frame.addEventListener("load", () => {
       dress(frame.contentDocument);
       frame.contentDocument.addEventListener("click", (event) => follow(event, editions), true);
-      frame.contentDocument.addEventListener("dblclick", write);
     });
     frame.src = `notebooks/index.html?path=${encodeURIComponent(file)}`;
     setInterval(look, TICK);
@@ -280,10 +278,7 @@
   $("new").addEventListener("click", backToTheOriginal);
   addEventListener("pagehide", () => {
     const now = panel();
-    if (now?.content.model.dirty) {
-      noteEdited(now);
-      save(now);
-    }
+    if (now?.content.model.dirty) save(now);
   });
   open().catch((error) => tell(`The notebook could not be opened: ${error.message}`));
 })();

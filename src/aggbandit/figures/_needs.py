@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import sys
 from importlib.util import find_spec
 
 _LIBRARIES = {
@@ -22,4 +24,11 @@ def _check() -> None:
         )
 
 
+def _hush() -> None:
+    """In a browser Matplotlib looks for its fonts at every start, and says so on red, as of an error."""
+    if sys.platform == "emscripten":
+        logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+
+
 _check()
+_hush()

@@ -45,7 +45,8 @@ When it draws. Run for the book, the call draws everything at once, so that the 
 live notebook (JupyterLab, or the kernel in the page) it draws the opening frame at once, any other when it
 is first asked for, and the rest while the kernel is idle: a few seconds later everything is there. `make lab`
 keeps it when a chapter is saved; elsewhere JupyterLab's "Save Widget State" does. Until a frame is drawn, the
-last one stands in its place, dimmed.
+last one stands in its place, dimmed. Whenever it is drawn, `draw` finds the notebook's names bound as they
+were at the call: a later cell may have bound one anew.
 The environment variable `AGGBANDIT_FRAMES` (`all` or `live`) overrides the guess.
 """
 
@@ -58,7 +59,8 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from numbers import Real
 from string import Formatter
@@ -187,12 +189,17 @@ def explorable(
     )
     drawn = {home}
 
+    bindings = dict(_notebook()) if live else {}
+
     def draw_frame(index: int) -> None:
         if index not in drawn:
-            frame = rendered(index)
+            with _bound(bindings):
+                frame = rendered(index)
             _check_size(_point(parameters, index), frame, first)
             frames[index].value = frame.html
             drawn.add(index)
+        if len(drawn) == len(frames):
+            bindings.clear()  # what the notebook has let go is not kept for longer
 
     stack, stacks = _stack(frames, list(controls.values()))
     players = {play: _player(controls[play])} if play is not None else {}
@@ -467,6 +474,26 @@ def _is_live() -> bool:
     return wish == "live" or (
         wish == "" and ("JPY_SESSION_NAME" in os.environ or sys.platform == "emscripten")
     )
+
+
+def _notebook() -> dict[str, Any]:
+    """The names of the notebook, and what they are bound to."""
+    return vars(sys.modules["__main__"])
+
+
+@contextmanager
+def _bound(bindings: Mapping[str, Any]) -> Iterator[None]:
+    """The notebook's names bound as they once were, for the time of one frame."""
+    names, absent = _notebook(), object()
+    anew = {name: names.get(name, absent) for name in bindings}
+    anew = {name: value for name, value in anew.items() if value is not bindings[name]}
+    try:
+        names.update((name, bindings[name]) for name in anew)
+        yield
+    finally:
+        names.update((name, value) for name, value in anew.items() if value is not absent)
+        for name in [name for name, value in anew.items() if value is absent]:
+            names.pop(name, None)
 
 
 def _when_idle(draw_frame: Callable[[int], None], indices: Iterable[int]) -> None:

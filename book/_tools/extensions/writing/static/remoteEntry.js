@@ -1,7 +1,9 @@
-/* A double click on a text lets one write in it, and Ctrl+S keeps what was written.
+/* A double click on a text lets one write in it, Ctrl+S keeps what was written, and no figure looks broken.
  *
  * JupyterLab by itself shows the source of the text, and stays in command mode: who then types `x` cuts the cell.
- * And while a figure has the focus it has no shortcuts, lest they take the figure's keys: nothing would be saved.
+ * While a figure has the focus it has no shortcuts, lest they take the figure's keys: nothing would be saved.
+ * Until its cell is run, each part of a figure wears a broken chain, although it moves without Python.
+ * And the book's front page would come before the chapter that one had open last time.
  * This is an extension as JupyterLab loads those that are built: a container with one module in it, by hand.
  */
 (() => {
@@ -28,11 +30,22 @@
     app.commands.execute("docmanager:save");
   }
 
+  /** Open the front page where nothing is open; JupyterLab would put it before what it has just restored. */
+  function begin(app) {
+    if (app.name !== "JupyterLab") return; // a live chapter has its own page
+    const open = [...app.shell.widgets("main")].filter((widget) => !widget.id.startsWith("launcher"));
+    if (!open.length) app.commands.execute("docmanager:open", { path: "index.ipynb" });
+  }
+
+  const UNBROKEN = ".jupyter-widgets-disconnected::before { content: none !important; }";
+
   const plugin = {
     id: "writing:plugin",
-    description: "Enters edit mode where a double click has shown the source of a text; saves from within figures.",
+    description: "Writes after a double click, saves from within figures, and has them look whole.",
     autoStart: true,
     activate(app) {
+      document.head.appendChild(document.createElement("style")).textContent = UNBROKEN;
+      app.restored.then(() => begin(app));
       document.addEventListener("dblclick", (event) => {
         const path = event.composedPath();
         setTimeout(() => write(app, path)); // when what had the focus has lost it

@@ -10,6 +10,7 @@
 
   const STORE = "Only the Total"; // contentsStorageName in jupyter-lite.json
   const TICK = 500; // milliseconds between two looks at the notebook
+  const SETTLED = 1000; // milliseconds in which the notebook has changed its theme, or the next is laid over it
   const SAVE_AFTER = 2000; // milliseconds from a change to its being kept
   const chapter = new URLSearchParams(location.search).get("chapter") || "";
   const file = `${chapter}.ipynb`;
@@ -218,11 +219,14 @@
     takeSide();
   }
 
-  /** Have the notebook follow the system; by itself it looks at the system's side only as it opens. */
-  function changeSide({ matches: dark }) {
+  /** Have the notebook follow the system; by itself it looks there only as it opens, or is told to follow it. */
+  async function changeSide() {
     const commands = application()?.commands;
-    if (!commands?.isToggled("apputils:adaptive-theme")) return;
-    commands.execute("apputils:change-theme", { theme: dark ? "JupyterLab Dark" : "JupyterLab Light" });
+    const adapt = "apputils:adaptive-theme";
+    if (!commands?.isToggled(adapt)) return;
+    await commands.execute(adapt); // no longer
+    await new Promise((resolve) => setTimeout(resolve, SETTLED));
+    await commands.execute(adapt); // again
   }
 
   // ------------------------------------------------------------- opening

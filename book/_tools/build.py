@@ -73,7 +73,10 @@ def unfit(chapters: Iterable[Path]) -> Iterator[str]:
         found = list(faults(chapter))
         if found:
             name = shown(chapter)
-            yield f"book: {name}: {'; '.join(found)}. Run `make execute CHAPTER={name}`"
+            yield (
+                f"book: {name}: {'; '.join(found)}. Run `make execute CHAPTER={name}`, "
+                "or Restart Kernel and Run All Cells in JupyterLab and save"
+            )
 
 
 def build(scratch: Path, said: Mapping[str, str]) -> tuple[bool, str]:

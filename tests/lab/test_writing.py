@@ -54,5 +54,7 @@ def test_it_goes_on_with_what_was_open(lab: Lab) -> None:
     lab.page.evaluate("jupyterapp.restored.then(() => null)")
     lab.wait_for(OWN)
     lab.page.wait_for_timeout(5000)  # and what would come before it comes late
-    assert lab.page.evaluate("[...jupyterapp.shell.widgets('main')].map(widget => widget.context.path)") == [OWN]
+    assert lab.page.evaluate("[...jupyterapp.shell.widgets('main')].map(widget => widget.context.path)") == [
+        OWN
+    ]
     lab.close()

@@ -12,6 +12,7 @@ from aggbandit import checks
 BOOK = Path(__file__).resolve().parents[2] / "book"
 CHAPTERS = sorted(BOOK.glob("[01][0-9]-*.ipynb"))
 TAGS = ["answer", "remove-cell"]  # the second keeps a cell off the page
+YOURS = "# Your code. If Python is new: first Run > Run All Above Selected Cell."
 WORDS = "*Your answer:* (select this cell and press Enter to write; Shift+Enter when done)"
 # Words of an exercise that ask for more than paper and pencil.
 COMPUTED = re.compile(
@@ -57,7 +58,7 @@ def test_every_exercise_is_followed_by_its_answer_and_its_solution(chapter):
         # and if the exercise asks besides, there is a place for words.
         if answer["cell_type"] == "markdown":
             assert source(answer) == WORDS
-            wanted = [(f"{label}-code", "code", "# Your code.")] if COMPUTED.search(source(exercise)) else []
+            wanted = [(f"{label}-code", "code", YOURS)] if COMPUTED.search(source(exercise)) else []
         else:
             wanted = [(f"{label}-words", "markdown", WORDS)] if "?" in source(exercise) else []
         assert [(cell["id"], cell["cell_type"], source(cell)) for cell in more] == wanted, label

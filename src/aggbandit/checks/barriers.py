@@ -102,14 +102,16 @@ def dikin_point(answer: Candidate, rng: np.random.Generator) -> Iterator[Fault]:
 
 
 def _on_slice(moves: FloatArray, body: SmallBody) -> Iterator[Fault]:
-    yield from close("C y = C center", moves @ body.C.T, 0.0, "u row", 1e-8)
+    yield from close("C y = C center", moves @ body.C.T, 0.0, "direction row", 1e-8)
 
 
 def _norm_one(moves: FloatArray, body: SmallBody) -> Iterator[Fault]:
     norms = np.sqrt(np.maximum(np.einsum("ui,ij,uj->u", moves, body.hessian, moves), 0))
     worst = int(np.argmax(np.abs(norms - 1)))
     if abs(norms[worst] - 1) > 1e-7:
-        yield Fault("the local norm of y - center is one", f"u = {worst}", f"yours is {norms[worst]:.4g}")
+        yield Fault(
+            "the local norm of y - center is one", f"direction = {worst}", f"yours is {norms[worst]:.4g}"
+        )
 
 
 def _inside_walls(moves: FloatArray, body: SmallBody) -> Iterator[Fault]:
@@ -117,6 +119,5 @@ def _inside_walls(moves: FloatArray, body: SmallBody) -> Iterator[Fault]:
     u, wall = np.unravel_index(np.argmax(over / body.slacks), over.shape)
     if over[u, wall] > 0:
         part = f"by {over[u, wall] / body.slacks[wall]:.3g} of the center's slack there"
-        yield Fault(
-            "every point of a Dikin ellipsoid is inside the set", f"u = {u}", f"wall {wall} is crossed {part}"
-        )
+        rule = "every point of a Dikin ellipsoid is inside the set"
+        yield Fault(rule, f"direction = {u}", f"wall {wall} is crossed {part}")

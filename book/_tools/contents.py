@@ -1,4 +1,4 @@
-"""What JupyterLab does when it saves a chapter: the same as `make execute`."""
+"""What JupyterLab asks of the book: how a chapter is saved, as `make execute` does it, and whom it cites."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 from execute import BOOK, chapters_of_the_book
+from live_contents import authors, bibliography
+from pybtex.richtext import Text
 from settle import settle
 
 
@@ -19,3 +21,11 @@ def settle_chapter(model: dict[str, Any], path: str, **_: Any) -> None:
     chapter = BOOK / path
     if model["type"] == "notebook" and chapter in list(chapters_of_the_book()):
         settle(model["content"], json.loads(chapter.read_text(encoding="utf-8")))
+
+
+def references() -> dict[str, tuple[str, str, str]]:
+    """Authors, year and title of all that the book cites, by key."""
+    return {
+        key: (authors(entry), entry.fields["year"], str(Text.from_latex(entry.fields["title"])))
+        for key, entry in bibliography().items()
+    }

@@ -28,6 +28,7 @@ def main() -> int:
     if trust.returncode != 0:
         print(f"lab: the chapters could not be trusted: {trust.stderr.strip()}", file=sys.stderr)
         return 1
+    LabApp.raise_config_file_errors = True  # rather than begin with half of the settings
     with deterministic_kernels(STARTUP, frames="live"):
         LabApp.launch_instance([f"--config={CONFIG}", *sys.argv[1:]])
     return 0

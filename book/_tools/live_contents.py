@@ -78,7 +78,13 @@ def read(book: Path) -> Words:
                 notebooks[label] = chapters[stem]
         for label, words in NUMBERED.findall(page):
             numbers[label] = plain(words).split()[-1]
-    return Words(links, notebooks, numbers, parse_file(str(BOOK / "references.bib")).entries)
+    return Words(links, notebooks, numbers, bibliography())
+
+
+def bibliography() -> Mapping[str, Entry]:
+    """What the book cites, by key."""
+    entries: Mapping[str, Entry] = parse_file(str(BOOK / "references.bib")).entries
+    return entries
 
 
 def plain(words: str) -> str:

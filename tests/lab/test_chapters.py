@@ -37,6 +37,8 @@ def test_a_chapter_reads_well(lab: Lab, name: str) -> None:
     assert not lab.page.locator(f"{SHOWN} .katex-error").count()
     pages = [f"{kind.capitalize()} {number}" for kind, number in NUMBERED.findall(text)]
     assert lab.page.evaluate(TITLES, SHOWN) == pages
+    lab.page.wait_for_function("!document.querySelector('[title=\"Citation Not Found\"]')")
+    assert bool(lab.page.locator(f"{SHOWN} .ab-cited").count()) == ("{cite:" in text)
     boxes, folds = (lab.page.locator(f"{SHOWN} {kind}") for kind in (".myst-proof", "details"))
     assert boxes.count() >= len(STATEMENT.findall(text))
     solutions = folds.filter(has_text="Solution to")

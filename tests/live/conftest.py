@@ -59,9 +59,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             chapters = chapters[:1]
         elif metafunc.config.getoption("--every-chapter"):
             others = [chapter.stem for chapter in live_chapters() if chapter.stem != chapters[0]]
-            chapters = [chapters[0], *reversed(others)]  # the last are the longest
-        groups = [pytest.param(chapter, marks=pytest.mark.xdist_group(chapter)) for chapter in chapters]
-        metafunc.parametrize("chapter", groups, ids=chapters, scope="module")
+            chapters = [chapters[0], *others]
+        metafunc.parametrize("chapter", chapters, scope="module")
 
 
 class Plain(http.server.SimpleHTTPRequestHandler):
@@ -125,22 +124,24 @@ ADD = """source => {
 
 
 @dataclass
-class Notebook:
-    """A chapter in the browser as a reader has it, and all that went over the wire for it.
+class Wire:
+    """What a browser asked for, from the moment at which one listens.
 
     Attributes:
         requests: Every address that was asked for, also by Python.
         failures: What was asked for in vain.
     """
 
-    page: Page
     requests: list[str] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
 
-    def listen(self) -> None:
-        self.page.context.on("request", lambda request: self.requests.append(request.url))
-        self.page.context.on("requestfailed", self.note_failure)
-        self.page.context.on("response", self.note_response)
+    @classmethod
+    def of(cls, context: BrowserContext) -> Wire:
+        wire = cls()
+        context.on("request", lambda request: wire.requests.append(request.url))
+        context.on("requestfailed", wire.note_failure)
+        context.on("response", wire.note_response)
+        return wire
 
     def note_failure(self, request: Request) -> None:
         if request.failure != "net::ERR_ABORTED":  # the page itself gave it up, by a reload
@@ -149,6 +150,14 @@ class Notebook:
     def note_response(self, response: Response) -> None:
         if response.status >= 400:
             self.failures.append(f"{response.status} {response.url}")
+
+
+@dataclass
+class Notebook:
+    """A chapter in the browser as a reader has it, and what went over the wire for it."""
+
+    page: Page
+    wire: Wire | None = None
 
     @property
     def frame(self) -> Frame:
@@ -196,12 +205,11 @@ def notebook(context: BrowserContext, server: str, chapter: str) -> Iterator[Not
     page = context.new_page()
     page.goto(f"{server}/{chapter}.html", wait_until="load")
     page.click(".ab-launch > summary")
+    wire = Wire.of(context)
     with context.expect_page() as opening:
         page.click(".ab-launch-go")
     page.close()
-    notebook = Notebook(opening.value)
-    notebook.listen()
-    notebook.page.reload()
+    notebook = Notebook(opening.value, wire)
     notebook.opened()
     yield notebook
     notebook.page.close()

@@ -99,10 +99,11 @@ def test_a_slider_has_python_draw(notebook: Notebook) -> None:
 
 def test_nothing_leaves_this_machine(notebook: Notebook) -> None:
     """Nor is anything asked for in vain, by the page or by Python."""
-    asked = [address for address in notebook.requests if not address.startswith(("data:", "blob:"))]
+    assert notebook.wire
+    asked = [address for address in notebook.wire.requests if not address.startswith(("data:", "blob:"))]
     assert [address for address in asked if not address.startswith("http://127.0.0.1:")] == []
     assert any(address.endswith(".wasm") for address in asked)
-    assert notebook.failures == []
+    assert notebook.wire.failures == []
 
 
 # How light the notebook, its paper in a figure, and the bar above are: 0 is black, 1 is white.

@@ -168,7 +168,7 @@ class Notebook:
     def opened(self) -> None:
         """Wait until the chapter can be read and changed."""
         self.page.wait_for_selector("#download:enabled")
-        self.frame.wait_for_function("jupyterapp.shell.currentWidget.content.widgets.length > 10")
+        self.frame.wait_for_function("jupyterapp.shell.currentWidget.content.widgets.length > 1")
 
     def ready(self) -> None:
         """Wait until Python is there and has nothing to do."""

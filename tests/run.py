@@ -29,7 +29,7 @@ sys.path.insert(0, str(ROOT / "book" / "_tools"))
 from execute import CELL_LIMIT, chapters_of_the_book, deterministic_kernels  # noqa: E402  (the path is set just above)
 
 PARALLEL = ["-n", "2", "--dist", "loadfile"]
-IN_GROUPS = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]  # of one page, or one chapter
+IN_GROUPS = ["-n", "2", "--dist", "loadgroup", "--no-loadscope-reorder"]  # of one page
 COVERAGE = ["--cov=aggbandit", "--cov-report=term:skip-covered"]
 SANITIZE = ROOT / "tests" / "notebooks" / "sanitize.cfg"
 NBVAL = ["--nbval", "--nbval-current-env", f"--nbval-cell-timeout={CELL_LIMIT}", *PARALLEL]

@@ -54,7 +54,6 @@ def test_it_goes_on_with_what_was_open(lab: Lab) -> None:
     lab.page.evaluate("jupyterapp.restored.then(() => null)")
     lab.wait_for(OWN)
     lab.page.wait_for_timeout(5000)  # and what would come before it comes late
-    assert lab.page.evaluate("[...jupyterapp.shell.widgets('main')].map(widget => widget.context.path)") == [
-        OWN
-    ]
+    shown = lab.page.evaluate("[...jupyterapp.shell.widgets('main')].map(widget => widget.context.path)")
+    assert shown == [OWN]
     lab.close()

@@ -19,7 +19,7 @@ from typing import Any
 from repository import COPIES, Repository, repository
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "_tools"))
-from live_contents import Words, live_chapters, read
+from live_contents import Words, live_chapters, words_of_the_book
 from plain_contents import plain_notebook
 
 ALONE = "# Where aggbandit is missing, once: "
@@ -42,7 +42,7 @@ def amend(app: Any, exception: Exception | None) -> None:
         copy.write_text(hinted(copy.read_text(encoding="utf-8"), hint(public)), encoding="utf-8")
     if public is not None and public.colab(""):
         (site / COPIES).mkdir(exist_ok=True)
-        words = read(site)
+        words = words_of_the_book()
         for chapter in live_chapters():
             text = installing(chapter.read_text(encoding="utf-8"), public, words)
             (site / COPIES / chapter.name).write_text(text, encoding="utf-8")

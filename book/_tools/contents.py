@@ -1,11 +1,13 @@
-"""What JupyterLab asks of the book: how a chapter is saved, as `make execute` does it, and whom it cites."""
+"""What JupyterLab asks of the book: how a chapter is saved, as `make execute` does it, and what it says."""
 
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from execute import BOOK, chapters_of_the_book
+from labels import places
 from live_contents import authors, bibliography
 from pybtex.richtext import Text
 from settle import settle
@@ -23,9 +25,10 @@ def settle_chapter(model: dict[str, Any], path: str, **_: Any) -> None:
         settle(model["content"], json.loads(chapter.read_text(encoding="utf-8")))
 
 
-def references() -> dict[str, tuple[str, str, str]]:
-    """Authors, year and title of all that the book cites, by key."""
-    return {
+def words() -> dict[str, Any]:
+    """What our extension has a chapter say: who is cited by each key, and what each label names."""
+    references = {
         key: (authors(entry), entry.fields["year"], str(Text.from_latex(entry.fields["title"])))
         for key, entry in bibliography().items()
     }
+    return {"references": references, "places": {label: asdict(place) for label, place in places().items()}}

@@ -15,12 +15,13 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import assets
+from labels import places
 from live_contents import notebooks
 from live_files import OWN_FOLDER, collect
 from live_lock import locked, official_packages, own_wheels
@@ -28,7 +29,7 @@ from live_lock import locked, official_packages, own_wheels
 TOOLS = Path(__file__).resolve().parent
 ROOT = TOOLS.parents[1]
 OWN = TOOLS / "live"
-WRITING = TOOLS / "extensions" / "writing"  # as in JupyterLab
+CHAPTER = TOOLS / "extensions" / "chapter"  # as in JupyterLab
 KEPT = ROOT / "_build" / "live"
 CORE, WHEELS, SITE = KEPT / "core", KEPT / "wheels", KEPT / "site"
 CORE_FILES = ("pyodide.js", "pyodide.mjs", "pyodide.asm.js", "pyodide.asm.wasm", "python_stdlib.zip")
@@ -42,7 +43,7 @@ EXTENSIONS = [
     INSTALLED / "@jupyter-widgets/jupyterlab-manager",
     INSTALLED / "@jupyterlite/pyodide-kernel-extension",
 ]
-EXTENSIONS += [INSTALLED / "anywidget", INSTALLED / "jupyterlab-myst", WRITING]
+EXTENSIONS += [INSTALLED / "anywidget", INSTALLED / "jupyterlab-myst", CHAPTER]
 BUILDERS = ("jupyterlite-core", "jupyterlite-pyodide-kernel", "jupyterlab-myst", "anywidget", "ipywidgets")
 
 
@@ -116,7 +117,7 @@ def kernel_files(lock: Mapping[str, Any]) -> list[Path]:
 
 def add(book: Path, kernel: Kernel) -> str | None:
     """Build the notebook site and put it into a built book; what went wrong, if it did."""
-    chapters = {name: json.dumps(notebook, ensure_ascii=False) for name, notebook in notebooks(book).items()}
+    chapters = {name: json.dumps(notebook, ensure_ascii=False) for name, notebook in notebooks().items()}
     stamp, recipe = SITE / "recipe.txt", everything(kernel, chapters)
     if not (stamp.is_file() and stamp.read_text() == recipe):
         problem = build(kernel, chapters)
@@ -129,8 +130,8 @@ def add(book: Path, kernel: Kernel) -> str | None:
 
 def everything(kernel: Kernel, chapters: Mapping[str, str]) -> str:
     """A fingerprint of all that decides what the site holds."""
-    own = sorted(path for folder in (OWN, WRITING) for path in folder.rglob("*") if path.is_file())
-    tools = sorted(TOOLS.glob("live*.py"))
+    own = sorted(path for folder in (OWN, CHAPTER) for path in folder.rglob("*") if path.is_file())
+    tools = [TOOLS / "labels.py", *sorted(TOOLS.glob("live*.py"))]
     versions = " ".join(map(version, BUILDERS))
     parts = (
         fingerprint(iter([*own, *tools, FIGURES])),
@@ -195,8 +196,10 @@ def lay_out(folder: Path, kernel: Kernel) -> None:
     for file in kernel_files(kernel.lock):
         linked(str(file), str(pyodide / file.name))
     (pyodide / LOCK).write_text(json.dumps(kernel.lock))
-    for name in ("jupyter-lite.json", "overrides.json"):
-        shutil.copy(OWN / name, folder)
+    shutil.copy(OWN / "overrides.json", folder)
+    settings = json.loads((OWN / "jupyter-lite.json").read_text())
+    settings["jupyter-config-data"]["places"] = {label: asdict(place) for label, place in places().items()}
+    (folder / "jupyter-lite.json").write_text(json.dumps(settings))
 
 
 def editions(chapters: Mapping[str, str]) -> dict[str, dict[str, str]]:

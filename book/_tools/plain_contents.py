@@ -9,7 +9,6 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 from execute import BOOK
@@ -37,12 +36,12 @@ def plain_text(text: str, words: Words) -> str:
     """The text of a cell."""
 
     def number(label: str | None) -> str:
-        return rf"\tag{{{words.links[label].strip('()')}}}" if label in words.links else ""
+        return rf"\tag{{{words.places[label].words.strip('()')}}}" if label in words.places else ""
 
     text = INCLUDE.sub(lambda found: (BOOK / found[1]).read_text(encoding="utf-8").strip(), text)
     text = MATH.sub(lambda found: f"$$\n{found[2]}{number(found[1])}$$", text)
     text = EQUATION.sub(lambda found: f"{number(found[1])}$$", TARGET.sub("", text))
-    text = resolved(text, set(), replace(words, notebooks={}))
+    text = resolved(text, words)
     return "\n".join(unfenced(text.split("\n"), words))
 
 
@@ -71,7 +70,7 @@ def unfenced(lines: list[str], words: Words) -> Iterator[str]:
 def frame(kind: str, title: str, options: dict[str, str], words: Words) -> tuple[str, str]:
     """How a directive begins, and how it ends."""
     if kind == "solution":
-        title = f"Solution to Exercise {words.numbers.get(title, '')}".strip()
+        title = f"Solution to {words.places[title].words}"
     if kind in FOLDED or "dropdown" in options.get("class", ""):
         return f"<details><summary>{html.escape(title, quote=False)}</summary>", "</details>"
     if kind == "admonition":

@@ -66,9 +66,9 @@ SHOWN = ".jp-NotebookPanel:not(.lm-mod-hidden)"
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test with an argument `name` runs once for every notebook of the book."""
+    """Tests with an argument `name` run once for every notebook of the book, one notebook after the other."""
     if "name" in metafunc.fixturenames:
-        metafunc.parametrize("name", CHAPTERS, ids=[Path(name).stem for name in CHAPTERS])
+        metafunc.parametrize("name", CHAPTERS, ids=[Path(name).stem for name in CHAPTERS], scope="module")
 
 
 @dataclass

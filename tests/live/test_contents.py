@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 from pathlib import Path
 
 import pytest
-from live_contents import Words, live_chapters, notebooks, read, resolved
+from labels import Place, named, text_of
+from live_contents import LABEL, ROLE, Words, live_chapters, notebooks, resolved, words_of_the_book
 from plain_contents import plain_notebook, plain_text
 
 from conftest import SITE
 
+HERE = "04-one-point-estimator.ipynb"
 WORDS = Words(
-    links={"thm-far": "Theorem 3.2", "thm-near": "Theorem 4.1", "api": "mirror_step"},
-    notebooks={"thm-far": "03-barriers.ipynb", "thm-near": "04-one-point-estimator.ipynb"},
-    numbers={"thm-near": "4.1", "ex-one": "4.2"},
+    places={
+        "thm-far": Place("Theorem 3.2", "03-barriers.ipynb"),
+        "thm-near": Place("Theorem 4.1", HERE),
+        "eq-bound": Place("(4.7)", HERE),
+        "ex-one": Place("Exercise 4.2", HERE),
+    },
     references={},
 )
 
@@ -25,26 +31,69 @@ WORDS = Words(
     [
         ("By {prf:ref}`thm-far`.", "By [Theorem 3.2](03-barriers.ipynb)."),
         ("By {prf:ref}`that bound <thm-far>`.", "By [that bound](03-barriers.ipynb)."),
+        ("By [that bound](#thm-far).", "By [that bound](03-barriers.ipynb)."),
         ("By {prf:ref}`thm-near`.", "By {prf:ref}`thm-near`."),  # the notebook resolves its own
-        ("A {ref}`api`.", "A mirror_step."),  # its page is no notebook
-        ("See [the notation](notation.md#signs).", "See the notation."),
+        ("By [this bound](#thm-near).", "By [this bound](#thm-near)."),
+        ("See [the notation](notation.md#signs).", "See the notation."),  # its page is no notebook
     ],
 )
 def test_a_reference_says_by_itself_what_it_is(text: str, shown: str) -> None:
-    assert resolved(text, {"thm-near"}, WORDS) == shown
+    assert resolved(text, WORDS, HERE) == shown
 
 
-def test_every_label_of_a_live_chapter_is_found_in_its_notebook() -> None:
-    words = read(SITE)
-    assert words.notebooks["thm-ch3-fits"] == "03-barriers.ipynb"
-    assert set(words.notebooks) <= set(words.links)
+LABELS = """(sec-one)=
+## A title
+
+:::{prf:lemma} Of two
+:label: lem-one
+:number: 4.2
+
+Two.
+:::
+
+$$x$$ (eq-first)
+
+$$y$$
+
+```{math}
+:label: eq-second
+z
+```
+"""
+
+
+def test_what_a_label_names() -> None:
+    assert dict(named(LABELS, HERE)) == {
+        "sec-one": "A title",
+        "lem-one": "Lemma 4.2",
+        "eq-first": "(4.1)",
+        "eq-second": "(4.2)",
+    }
+    assert dict(named("$$x$$ (eq-only)", "appendix-background.ipynb")) == {"eq-only": "(1)"}
+
+
+@pytest.fixture(scope="module")
+def words() -> Words:
+    return words_of_the_book()
+
+
+@pytest.mark.parametrize("path", list(live_chapters()), ids=lambda path: path.stem)
+def test_a_label_is_named_as_on_its_page_and_each_that_is_used_is_known(words: Words, path: Path) -> None:
+    page = (SITE / f"{path.stem}.html").read_text(encoding="utf-8")
+    own = {label: place.words for label, place in words.places.items() if place.notebook == path.name}
+    for label, shown in own.items():
+        there = re.search(rf'id="(?:equation-)?{label}">(.{{500}})', page, re.DOTALL)
+        assert there, label
+        assert shown in html.unescape(re.sub(r"<[^>]+>", "", there[1])), label
+    used = [found.groups()[1] for rule in (ROLE, LABEL) for found in rule.finditer(text_of(path))]
+    assert set(used) <= set(words.places)
 
 
 def test_a_printed_text_is_one_string() -> None:
     """JupyterLite shows a list of lines with a comma before each but the first."""
     printed = [
         output["text"]
-        for notebook in notebooks(SITE).values()
+        for notebook in notebooks().values()
         for cell in notebook["cells"]
         for output in cell.get("outputs", [])
         if output["output_type"] == "stream"
@@ -101,18 +150,12 @@ Two.
 
 
 def test_for_colab_what_a_directive_says_by_its_form_is_said_in_words() -> None:
-    words = Words(dict(WORDS.links) | {"eq-bound": "(4.7)"}, WORDS.notebooks, WORDS.numbers, {})
-    assert plain_text(STATEMENT, words) == PLAIN
+    assert plain_text(STATEMENT, WORDS) == PLAIN
 
 
 RAW = re.compile(
     r":::|\{(?:prf:[a-z]+|eq|ref|numref|cite:[tp]|include|math)\}|^\(\S+\)=$|\$\$ ?\(\S+\)$", re.MULTILINE
 )
-
-
-@pytest.fixture(scope="module")
-def words() -> Words:
-    return read(SITE)
 
 
 @pytest.mark.parametrize("path", list(live_chapters()), ids=lambda path: path.stem)

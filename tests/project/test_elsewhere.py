@@ -21,7 +21,6 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from pybtex.database import Entry, Person
 from sphinx.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -31,7 +30,7 @@ import downloads  # noqa: E402  (the paths are set just above)
 import launch  # noqa: E402
 import repository  # noqa: E402
 from execute import chapters_of_the_book  # noqa: E402
-from live_contents import Words  # noqa: E402
+from live_contents import words_of_the_book  # noqa: E402
 
 from needed import needed  # noqa: E402
 
@@ -202,7 +201,7 @@ def test_without_an_address_pages_say_so_and_give_an_example() -> None:
 def test_colabs_copy_installs_the_package_and_runs_the_same_code() -> None:
     text = (BOOK / f"{CHAPTER}.ipynb").read_text()
     public = repository.repository(config(PLACES[0]))
-    copy = json.loads(downloads.installing(text, public, Words({}, {}, {}, Everything())))
+    copy = json.loads(downloads.installing(text, public, words_of_the_book()))
     first = "".join(copy["cells"].pop(0)["source"])
     assert code_of(copy) == code_of(json.loads(text))
     assert copy["metadata"] == json.loads(text)["metadata"]
@@ -219,13 +218,6 @@ def test_colabs_copy_installs_the_package_and_runs_the_same_code() -> None:
         "jupyterlab-myst",
     }
     assert wanted <= there
-
-
-class Everything(dict[str, Entry]):
-    """A bibliography that has whatever one asks for."""
-
-    def __missing__(self, key: str) -> Entry:
-        return Entry("misc", fields={"year": "2021"}, persons={"author": [Person("A. Author")]})
 
 
 def code_of(notebook: dict[str, Any]) -> list[Any]:

@@ -27,7 +27,7 @@ SEEN = """shown => [...document.querySelectorAll(`${shown} .jp-MarkdownCell .mys
 # What stands beside each formula, where something does.
 BESIDE = """shown => [
   ...document.querySelectorAll(`${shown} .jp-MarkdownCell [title="Link to this Equation"]`)
-].filter(number => number.checkVisibility()).map(number => number.textContent)"""
+].filter(number => getComputedStyle(number).display !== "none").map(number => number.textContent)"""
 
 # Where each reference leads, and what it says.
 REFERENCES = """shown => [...document.querySelectorAll(`${shown} .jp-MarkdownCell a[href^="#"]:not([title])`)]

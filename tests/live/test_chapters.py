@@ -177,6 +177,16 @@ def test_a_loop_that_does_not_end_is_ended(notebook: Notebook) -> None:
     assert "while True" in notebook.cells()[-2]["source"]
 
 
+# What stands beside the formulas, where something does.
+BESIDE = """() => [...document.querySelectorAll('.myst [title="Link to this Equation"]')]
+    .filter(number => getComputedStyle(number).display !== "none").map(number => number.textContent)"""
+
+
+@pytest.mark.once
+def test_a_formula_has_the_number_of_its_page(notebook: Notebook) -> None:
+    assert notebook.frame.evaluate(BESIDE) == ["(1.1)", "(1.2)"]
+
+
 @pytest.mark.once
 def test_a_link_to_another_chapter_opens_it_live(notebook: Notebook) -> None:
     """In a tab of its own: Python and its variables stay where they are."""

@@ -8,9 +8,9 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
 import pytest
 from execute import BOOK
+from labels import CHAPTER, text_of
 
 sys.path.append(str(BOOK / "_ext"))
 from numbering import complaint
@@ -20,7 +20,6 @@ DIRECTIVE = re.compile(
 )
 OPTION = re.compile(r"^:([a-z]+): (.*)$", re.MULTILINE)
 OWN_COUNT = ("algorithm", "exercise")  # the other kinds of statements share one: see _config.yml
-CHAPTER = re.compile(r"0?(\d+)-")
 
 
 def numbers(text: str) -> Iterator[tuple[str, str, str | None]]:
@@ -43,9 +42,7 @@ def faults(text: str, chapter: str) -> list[str]:
 
 
 def test_every_number_is_there_and_none_is_left_out(chapter: Path) -> None:
-    cells = nbformat.read(chapter, as_version=4).cells
-    text = "\n\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
-    numbered = CHAPTER.match(chapter.name)
+    text, numbered = text_of(chapter), CHAPTER.match(chapter.name)
     assert faults(text, numbered[1] if numbered else "") == []
     assert bool(list(numbers(text))) == (numbered is not None or chapter.stem.startswith("appendix"))
 
